@@ -2,8 +2,8 @@
 // Identity of the sources of a package, computed when it is built; included by the build scripts of components' rooms.
 //
 // A binary and `terrarium` are of one build if the room that both are built from, and every package of this workspace that
-// the room is built from, had the same files: their names and contents are hashed. A commit would not do: it says nothing of
-// sources that were changed since.
+// the room is built from, had the same files: their names and contents are hashed. A commit would not do: it does not
+// cover sources that were changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +14,7 @@ struct Hash(u64);
 
 impl Hash {
     fn add(&mut self, bytes: &[u8]) {
-        // A length before each part: no two lists of parts are the same bytes.
+        // The length before each part: different lists of parts have different bytes.
         for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
@@ -81,7 +81,7 @@ fn dependencies(manifest: &str) -> Vec<&str> {
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder of the workspace").filter_map(Result::ok) {
         let path = entry.path();
-        // An editor's.
+        // Temporary files of an editor.
         if entry.file_name().to_string_lossy().starts_with('.') {
             continue;
         }

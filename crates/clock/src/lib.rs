@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Landscape time and keyed randomness: the only door to either.
+//! Landscape time and keyed randomness: the only source of either.
 //!
 //! **Invariants.** Nothing else in the workspace reads a wall clock or an unseeded random source. Knows no kind of
-//! Kubernetes. The simulated clock moves only when it is told to.
+//! Kubernetes. The simulated clock moves only on request.
 //!
-//! **Tour.** [`Clock`] the handle that components hold; [`SimulatedClock`] the one that a simulation drives;
-//! [`WallClock`] the one of a process; [`Random`] draws that depend on nothing but seed, purpose, key and ordinal.
+//! **Tour.** [`Clock`] the handle that components hold; [`SimulatedClock`] the clock of a simulation; [`WallClock`]
+//! the clock of a process; [`Random`] draws that depend only on seed, purpose, key and ordinal.
 
 mod random;
 mod simulated;
@@ -25,25 +25,25 @@ pub use wall::WallClock;
 /// An instant of landscape time.
 pub type Instant = DateTime<Utc>;
 
-/// What a timer is for: the mode `eager` jumps to work timers and waits for calendar timers.
+/// Purpose of a timer: the mode `eager` jumps to work timers and waits for calendar timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimerClass {
-    /// A machine boots, a task runs, a drain waits, a retry backs off.
+    /// Boot of a machine, run of a task, wait of a drain, back-off of a retry.
     Work,
     /// Windows, schedules, expirations, resyncs.
     Calendar,
 }
 
-/// A future of a timer. Once it is over it stays ready, however often it is polled again: who watches several things at
-/// once need not remember which of them are over.
+/// A timer's future. After it has resolved it stays ready, however often it is polled: a caller that watches several
+/// futures at once need not track which of them have resolved.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What a clock must be able to do.
+/// Operations of a clock.
 pub trait TimeSource: Send + Sync + fmt::Debug {
-    /// The present instant.
+    /// Returns the present instant.
     fn now(&self) -> Instant;
-    /// Resolves once `now() >= until`; at once if it already is. Dropping the future removes the timer. What it resolved
-    /// to stays: see [`Sleep`].
+    /// Resolves once `now() >= until`; at once if that already holds. Dropping the future removes the timer. The
+    /// resolved state is permanent: see [`Sleep`].
     fn sleep_until(&self, until: Instant, class: TimerClass) -> Sleep;
 }
 
@@ -52,22 +52,22 @@ pub trait TimeSource: Send + Sync + fmt::Debug {
 pub struct Clock(Arc<dyn TimeSource>);
 
 impl Clock {
-    /// A clock on a source.
+    /// Creates a clock on a source.
     pub fn new(source: impl TimeSource + 'static) -> Self {
         Self(Arc::new(source))
     }
 
-    /// Wall time.
+    /// Creates a clock that shows wall time.
     pub fn wall() -> Self {
         Self::new(WallClock::new())
     }
 
-    /// The present instant.
+    /// Returns the present instant.
     pub fn now(&self) -> Instant {
         self.0.now()
     }
 
-    /// Resolves once `now() >= until`; at once if it already is. Dropping the future removes the timer.
+    /// Resolves once `now() >= until`; at once if that already holds. Dropping the future removes the timer.
     pub fn sleep_until(&self, until: Instant, class: TimerClass) -> Sleep {
         self.0.sleep_until(until, class)
     }

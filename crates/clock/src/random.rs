@@ -5,35 +5,35 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-/// Draws that depend on nothing but (seed, purpose, key, ordinal). Cheap to clone.
+/// Draws that depend only on (seed, purpose, key, ordinal). Cheap to clone.
 ///
-/// `key` is `cluster/namespace/name` of the object that the draw is for, `ordinal` tells draws of one purpose and key
-/// apart: the window's date for the maintenance instant, the count of creations of that key for a uid.
+/// `key` is `cluster/namespace/name` of the object of the draw; `ordinal` distinguishes draws of one purpose and key:
+/// the window's date for the maintenance instant, the number of creations of that key for a uid.
 #[derive(Clone, Debug)]
 pub struct Random {
     seed: u64,
 }
 
-/// Kubernetes' alphabet for generated names: no vowels and nothing that looks like one.
+/// Kubernetes' alphabet for generated names, without vowels and similar digits.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 impl Random {
-    /// Draws of a landscape with this seed.
+    /// Creates the draws of a landscape with this seed.
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn draw(&self, purpose: &str, key: &str, ordinal: u64) -> u64 {
         self.words(purpose, key, ordinal)[0]
     }
 
-    /// A number in `0..bound`; 0 for a bound of 0.
+    /// Returns a number in `0..bound`; 0 for a bound of 0.
     pub fn below(&self, bound: u64, purpose: &str, key: &str, ordinal: u64) -> u64 {
         if bound == 0 { 0 } else { self.draw(purpose, key, ordinal) % bound }
     }
 
-    /// A version 4 uuid as text.
+    /// Returns a version 4 uuid as text.
     pub fn uid(&self, key: &str, ordinal: u64) -> String {
         let [high, low, ..] = self.words("uid", key, ordinal);
         let high = high & !0xf000 | 0x4000;
@@ -45,13 +45,13 @@ impl Random {
         text
     }
 
-    /// `length` characters of Kubernetes' alphabet for generated names, `bcdfghjklmnpqrstvwxz2456789`.
+    /// Returns `length` characters of Kubernetes' alphabet for generated names, `bcdfghjklmnpqrstvwxz2456789`.
     pub fn suffix(&self, length: usize, purpose: &str, key: &str, ordinal: u64) -> String {
         let mut text = String::with_capacity(length);
         let mut ordinal = ordinal;
         while text.len() < length {
             for mut word in self.words(purpose, key, ordinal) {
-                // Nine characters leave the bias of a word's last digit far below anything that can be seen.
+                // With nine characters the bias of a word's last digit is negligible.
                 for _ in 0..(length - text.len()).min(9) {
                     text.push(char::from(ALPHABET[(word % 27) as usize]));
                     word /= 27;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The clock of a simulation: it jumps from timer to timer when it is told to.
+//! The clock of a simulation: it jumps from timer to timer on request.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -18,7 +18,7 @@ use crate::{Instant, Random, Sleep, TimeSource, TimerClass};
 #[derive(Clone, Debug)]
 pub struct SimulatedClock(Arc<Mutex<State>>);
 
-/// Where a timer stands in the order: due time, place among those of one instant, number of its creation.
+/// Sort key of a timer: due time, place among those of one instant, number of its creation.
 type Place = (Instant, u64, u64);
 
 #[derive(Debug)]
@@ -39,12 +39,12 @@ struct Timer {
 }
 
 impl SimulatedClock {
-    /// A clock that stands at `start`.
+    /// Creates a clock that shows `start`.
     pub fn new(start: Instant) -> Self {
         Self::with_schedule(start, None)
     }
 
-    /// A clock that draws the order of timers of one instant from `schedule`, if given.
+    /// Creates a clock that draws the order of timers of one instant from `schedule`, if given.
     pub fn with_schedule(start: Instant, schedule: Option<Random>) -> Self {
         Self(Arc::new(Mutex::new(State {
             now: start,
@@ -57,12 +57,12 @@ impl SimulatedClock {
         })))
     }
 
-    /// Due time and class of the earliest timer.
+    /// Returns due time and class of the earliest timer.
     pub fn next_timer(&self) -> Option<(Instant, TimerClass)> {
         self.state().timers.first_key_value().map(|(place, timer)| (place.0, timer.class))
     }
 
-    /// Due time of the earliest work timer.
+    /// Returns the due time of the earliest work timer.
     pub fn next_work_timer(&self) -> Option<Instant> {
         let state = self.state();
         if state.pending_work == 0 {
@@ -71,7 +71,7 @@ impl SimulatedClock {
         state.timers.iter().find(|(_, timer)| timer.class == TimerClass::Work).map(|(place, _)| place.0)
     }
 
-    /// Moves to the earliest timer, if it is due no later than `limit`, and wakes exactly that one.
+    /// Moves to the earliest timer, if it is due no later than `limit`, and wakes only that one.
     pub fn fire_next(&self, limit: Option<Instant>) -> Option<Instant> {
         let mut state = self.state();
         let place = *state.timers.first_key_value()?.0;
@@ -90,7 +90,7 @@ impl SimulatedClock {
         Some(now)
     }
 
-    /// Moves to `to` without passing a timer; backwards is ignored.
+    /// Moves to `to` without passing a timer; an earlier `to` is ignored.
     pub fn advance_to(&self, to: Instant) {
         let mut state = self.state();
         let next = state.timers.first_key_value().map(|(place, _)| place.0);
@@ -98,22 +98,22 @@ impl SimulatedClock {
         state.now = state.now.max(to);
     }
 
-    /// How many timers fired so far.
+    /// Number of timers that have fired so far.
     pub fn fired(&self) -> u64 {
         self.state().fired
     }
 
-    /// How many of the timers that fired so far were calendar timers.
+    /// Number of calendar timers that have fired so far.
     pub fn fired_calendar(&self) -> u64 {
         self.state().fired_calendar
     }
 
-    /// How many timers wait.
+    /// Number of pending timers.
     pub fn pending(&self) -> usize {
         self.state().timers.len()
     }
 
-    /// How many work timers wait.
+    /// Number of pending work timers.
     pub fn pending_work(&self) -> usize {
         self.state().pending_work
     }
@@ -193,7 +193,8 @@ mod tests {
         Instant::from_timestamp(1_690_488_000, 0).expect("in range")
     }
 
-    /// Seconds of the timers in the order in which they fire, each with the second at which the clock stood then.
+    /// Checks the seconds of the timers in the order in which they fire, each with the second at which the clock
+    /// stood then.
     #[track_caller]
     fn check(due: &[i64], limit: Option<i64>, expected: &[i64]) {
         let clock = SimulatedClock::new(start());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The wall clock: for what touches the outside or is a process.
+//! The wall clock: for processes and their connections.
 
 use std::time::Duration;
 
 use crate::{Instant, Sleep, TimeSource, TimerClass};
 
-/// Wall time. It is read from the system once; from then on it goes as the monotonic clock does, so that it never
-/// goes back, and stands while the machine sleeps.
+/// Wall time. The system's clock is read once; from then on the time advances with the monotonic clock, so that it
+/// never goes back, and stands while the machine sleeps.
 ///
 /// Its sleeps need a tokio runtime with a time driver.
 #[derive(Clone, Copy, Debug)]

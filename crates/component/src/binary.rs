@@ -99,7 +99,7 @@ impl Binary {
         })
     }
 
-    /// Arguments for the component, as its container would have them.
+    /// Returns the arguments for the component, as its container would have them.
     fn arguments(&self, matches: &ArgMatches) -> Result<joining::Arguments, String> {
         let mut arguments = joining::Arguments::from_arg_matches(matches).map_err(|error| error.to_string())?;
         if self.program.configuration().is_some()
@@ -140,7 +140,7 @@ impl Binary {
     }
 }
 
-/// Action that a command line asks for.
+/// Action of a command line.
 #[derive(Debug)]
 enum Action {
     Print(String),
@@ -170,10 +170,10 @@ fn print(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns what is wrong with a command line, in one line.
+/// Returns the error of a command line, in one line.
 fn reason(error: &clap::Error) -> String {
     match (error.kind(), error.get(ContextKind::InvalidArg)) {
-        // As the flags of the field are refused.
+        // The same text as for unknown flags of a container.
         (ErrorKind::UnknownArgument, Some(flag)) => format!("unknown flag: {flag}"),
         _ => {
             let text = error.render().to_string();

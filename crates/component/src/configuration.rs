@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Configuration files of components: read strictly, by the kinds of Gardener.
 //!
-//! A file is right if its kind is the component's, every field exists in the emulated version and is of its type, and that
-//! version knows its feature gates. Fields on which nothing here depends are accepted; each component reads those that have an
-//! effect with the functions below.
+//! A file is valid if its kind is the component's, every field exists in the emulated version and is of its type, and
+//! that version knows its feature gates. Fields without an effect here are accepted; each component reads those that
+//! have one with the functions below.
 //!
-//! Unlike upstream: there a field that does not exist is ignored, and so a typing error is a setting that does nothing. Here
-//! that holds for fields below `seedConfig` that other releases have.
+//! Unlike upstream: there an unknown field is ignored, so that a typing error is a setting without effect. Here only
+//! fields below `seedConfig` that other releases have are ignored.
 //!
 //! Source: pkg/*/apis/config/v1alpha1, cmd/*/app/options.go @ v1.120.0 to v1.149.0.
 
@@ -56,8 +56,8 @@ pub fn read(program: Program, text: &str, version: &str) -> Result<Value, String
     Ok(decoded.tree)
 }
 
-/// Checks whether a gate of a component may be set so in an emulated version. Text that is no version passes: it is refused
-/// for itself.
+/// Checks whether a gate of a component may have this value in an emulated version. An invalid version passes: it is
+/// refused elsewhere.
 ///
 /// # Errors
 /// Upstream's text.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Components that take part in landscape time: they register, follow the versions of the others, and one of several
-//! processes of a component works.
+//! Components that take part in landscape time: they register, watch the versions of the others, and elect one
+//! process of a component to work.
 
 use api::cluster;
 use api::constants::{label, namespace};
@@ -14,8 +14,8 @@ use tokio::sync::oneshot;
 
 use crate::{Flags, ready, registered, registration, skew_watch};
 
-/// Runs the controllers of a component until they end or `end` resolves. `start` gets the container's flags; of several
-/// processes one runs what it returns.
+/// Runs the controllers of a component until they end or `end` resolves. `start` gets the container's flags; of
+/// several processes only the elected one runs the future that it returns.
 ///
 /// # Errors
 /// The arguments or the configuration file are wrong.

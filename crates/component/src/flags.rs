@@ -22,7 +22,7 @@ pub struct Flag {
     pub help: &'static str,
 }
 
-/// Profile, which every component has.
+/// Flag `--profile`, which every component has.
 pub const PROFILE: Flag =
     Flag { name: "profile", value: "PROFILE", help: "Rules of the landscape: documents or upstream (of Terrarium)" };
 
@@ -36,7 +36,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// The flags beside `--config`.
+    /// Flags in addition to `--config`.
     pub const KNOWN: &'static [Flag] = &[PROFILE];
 
     /// Returns text at the top of the configuration; empty if it is not set.
@@ -44,7 +44,7 @@ impl Flags {
         self.config[field].as_str().unwrap_or_default()
     }
 
-    /// Prints the log lines of the component from now on, as `logFormat` and `logLevel` ask for.
+    /// Starts to print the log lines of the component, in the configured `logFormat` and `logLevel`.
     ///
     /// # Errors
     /// There is no such format, or no such level.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A component that the host did not start: in a container of its own, or on another machine.
 //!
-//! It asks the host for its assignment, as the administrator whose kubeconfig it was given, and is from then on as the
-//! processes of the host are ([`process::child`]). It ends when it is asked to (SIGTERM, SIGINT), and removes its Lease
-//! before, so that it gets no more requests; when its Lease is removed, or taken by another process of its name; and
-//! when the host was started anew, which does not accept its certificate any more: then it is started again, and joins again.
+//! It requests its assignment from the host, as the administrator of its kubeconfig, and from then on behaves like a
+//! process that the host started ([`process::child`]). It ends on SIGTERM or SIGINT, and removes its Lease before, so
+//! that it gets no more requests; when its Lease is removed, or taken by another process of its name; and when the
+//! host was restarted, which does not accept its certificate any more: then it is started again, and joins again.
 //!
-//! A line that is cut ends nothing: the process answers 503 until the host can be reached.
+//! A broken connection ends nothing: the process answers 503 until the host can be reached.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -39,11 +39,11 @@ use tokio::sync::oneshot;
 
 use crate::{Binary, block_on, registered, signals, wall_context};
 
-/// Wall time that the last steps of a process have: taking its Lease back, and answering what is under way.
-const LAST_WORDS: Duration = Duration::from_secs(3);
-/// Wall time for which taking the Lease back is tried.
+/// Wall time for the last steps of a process: removing its Lease, and answering requests in progress.
+const EXIT_GRACE_PERIOD: Duration = Duration::from_secs(3);
+/// Wall time for attempts to remove the Lease.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(1);
-/// Longest part of an instance's name that is the machine's: names have at most 63 characters.
+/// Maximum length of the machine's part of an instance's name: names have at most 63 characters.
 const LONGEST_MACHINE: usize = 28;
 /// Wall time between two attempts to follow the own Lease.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
@@ -123,7 +123,7 @@ pub fn run(binary: &Binary, arguments: &Arguments) -> ExitCode {
     child::end(served.map(|exit| if exit.code == 0 { watched.exit().unwrap_or(exit) } else { exit }))
 }
 
-/// Asks the host until it answers.
+/// Requests the assignment from the host until it answers.
 fn assignment(binary: &Binary, arguments: &Arguments) -> Result<Assignment, String> {
     let path = arguments.kubeconfig.as_ref().ok_or("--kubeconfig is missing")?;
     let name = binary.program.name();
@@ -155,12 +155,12 @@ fn label(host: &str) -> String {
     text.trim_matches('-').chars().take(LONGEST_MACHINE).collect::<String>().trim_end_matches('-').to_owned()
 }
 
-/// The administrator of cluster `runtime` in a kubeconfig.
+/// Administrator of cluster `runtime` in a kubeconfig.
 #[derive(Debug, PartialEq, Eq)]
 struct Administrator {
     /// `host:port` of the cluster.
     server: String,
-    /// Certificates, as PEM, by which the server is known.
+    /// Certificates, as PEM, that authenticate the server.
     authorities: String,
     certificate: Pair,
 }
@@ -194,7 +194,7 @@ impl Administrator {
         })
     }
 
-    /// Way to the host at an address.
+    /// Returns the transport to the host at an address.
     fn transport(&self, server: &str) -> Result<Transport, String> {
         let options = https::Options {
             server: server.to_owned(),
@@ -238,15 +238,15 @@ async fn ask(transport: &Transport, request: process::Request) -> Result<(http::
     Ok((status, body.to_vec()))
 }
 
-/// What the thread that watches for the end shares with the component.
+/// State that the thread that watches for the end shares with the component.
 #[derive(Clone, Default)]
 struct Watched(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// Once the landscape has taken the process in.
+    /// Set once the landscape has accepted the process.
     assignment: OnceLock<Assignment>,
-    /// How the process is to end.
+    /// Exit of the process; `None`: it continues.
     exit: Mutex<Option<Exit>>,
 }
 
@@ -255,7 +255,7 @@ impl Watched {
         self.0.exit.lock().clone()
     }
 
-    /// Until the process is to end; then there is not much time left.
+    /// Waits until the process is to end, and then limits its remaining time.
     fn watch_for_the_end(self, ended: oneshot::Sender<()>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else { return };
@@ -272,10 +272,10 @@ impl Watched {
         });
         *self.0.exit.lock() = Some(exit);
         let _ = ended.send(());
-        child::end_within(LAST_WORDS, "not everything ended in time");
+        child::end_within(EXIT_GRACE_PERIOD, "not everything ended in time");
     }
 
-    /// Takes the Lease back.
+    /// Removes the Lease.
     async fn leave(&self) {
         let Some(assignment) = self.0.assignment.get() else { return };
         let Ok(context) = wall_context(assignment) else { return };
@@ -294,7 +294,7 @@ impl Watched {
         }
     }
 
-    /// Resolves when the Lease of this process was there and is not there any more, or when the host does not know the
+    /// Resolves when the Lease of this process has been removed after it was seen, or when the host does not know the
     /// process.
     async fn removed(&self) -> Exit {
         let wall = Clock::wall();
@@ -315,7 +315,7 @@ impl Watched {
                 Ok(Some(last_line)) => return Exit { code: 0, last_line },
                 Ok(None) => {}
                 Err(error) if error.status().is_some_and(|status| status.code == 401) => {
-                    let last_line = "error: the host was started anew, and does not know this process".to_owned();
+                    let last_line = "error: the host was restarted, and does not know this process".to_owned();
                     return Exit { code: 1, last_line };
                 }
                 Err(_) => wall.sleep(AGAIN, TimerClass::Work).await,
@@ -327,18 +327,18 @@ impl Watched {
 /// The Lease of this process.
 struct Own {
     name: String,
-    /// `None`: it was not seen yet.
+    /// Uid of the Lease; `None`: it was not seen yet.
     uid: Option<String>,
 }
 
 impl Own {
-    /// The Lease of its name is this one; whether it is of this process.
+    /// Returns true if a Lease of its name is of this process; the first one that is seen is.
     fn is(&mut self, uid: &str) -> bool {
         self.uid.get_or_insert_with(|| uid.to_owned()) == uid
     }
 }
 
-/// Follows the Leases until the watch ends, or until the own one has gone: why.
+/// Follows the Leases until the watch ends, or until the own one was removed or replaced; then returns the reason.
 async fn follow(leases: &Api<Lease>, own: &mut Own) -> Result<Option<String>, Error> {
     let gone = || Ok(Some("the Lease of this process was removed: it is to end".to_owned()));
     let taken = || Ok(Some("another process has taken the name of this one".to_owned()));

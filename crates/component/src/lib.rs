@@ -4,18 +4,18 @@
 //!
 //! ```text
 //! main.rs of a room ──► main(&BINARY) ─┬─ started by a host: assignment on standard input ─┐
-//!                                      └─ --kubeconfig: asks the host for its assignment ──┴─► BINARY.serve
+//!                                      └─ --kubeconfig: requests it from the host ─────────┴─► BINARY.serve
 //! ```
 //!
 //! A room describes its component as a [`Binary`]: its row in the table of components, its flags, and the function that
 //! serves an assignment. `terrarium component NAME` starts the same value, so a component behaves alike in both.
 //!
-//! **Invariants.** No code of a single component: the function is handed over. Nothing of the environment is read.
+//! **Invariants.** No code of a single component: the function is passed in. No environment variable is read.
 //!
-//! **Tour.** [`binary`] a component's binary and its command line; [`controllers`] components that take part in landscape
-//! time; [`configuration`] files and [`Flags`] of a container; [`registration`] the check before a component is ready,
-//! [`skew_watch`] the one while it runs, `skew_event` their Events; [`joining`] components that no host has started;
-//! [`signals`] the ends of a process.
+//! **Tour.** [`binary`] a component's binary and its command line; [`controllers`] components that take part in
+//! landscape time; [`configuration`] files and [`Flags`] of a container; [`registration`] the check before a
+//! component is ready, [`skew_watch`] the one while it runs, `skew_event` their Events; [`joining`] components that
+//! no host has started; [`signals`] the signals that end a process.
 
 pub mod binary;
 pub mod configuration;
@@ -47,7 +47,7 @@ pub fn registered<'a>(assignment: &'a Assignment, address: &'a str) -> Registere
     }
 }
 
-/// The state of a component of this build that is ready; `address` is empty if it does not serve.
+/// Returns the state of a ready component of this build; `address` is empty if it does not serve.
 pub fn ready(address: &str) -> Said {
     Said::Ready(Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address: address.to_owned() })
 }

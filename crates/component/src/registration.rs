@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Registration of a process before it is ready: it is judged beside the processes that run.
+//! Registration of a process before it is ready: it is judged against the running processes.
 //!
 //! | found | it |
 //! | --- | --- |
-//! | its version may run beside those that do | creates its Lease (`domain::skew::registration`) and goes on |
-//! | it may not | says so in an Event and as its last line, and ends with exit code 3; where that is not enforced ([`Policy`]), it says so and goes on |
+//! | its version may run alongside the others | creates its Lease (`domain::skew::registration`) and goes on |
+//! | it may not | reports that in an Event and as its last line, and ends with exit code 3; where that is not enforced ([`Policy`]), it reports it and goes on |
 //! | no gardener-apiserver, which it needs | waits for one, at most [`TIMEOUT`]; then exit code 1 |
 //! | another writer, or no answer | tries again, with pauses, about as long; then exit code 1 |
 //!
-//! The host judges the Lease once more, guarded; a process that is refused there reads again what runs.
+//! The host judges the Lease once more, guarded; a process that is refused there reads the running instances again.
 //!
 //! provider-local is built with the extensions library of its own version: it is compared with the oldest gardenlet of the
 //! landscape (rule E1). A Seed without a running gardenlet counts with the version that reconciled it last.
@@ -35,13 +35,15 @@ use crate::skew_event::{self, About};
 
 /// Wall time for which a process waits for a gardener-apiserver.
 pub const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
-/// How often a process looks again that was refused by the host and not by what it has seen.
+/// Maximum number of further attempts of a process that the host refused although its own check passed.
 const ATTEMPTS: u32 = 5;
-/// Exit code of a process that must not run beside those that do.
+/// Exit code of a process that must not run alongside the running ones.
 const REFUSED: u8 = 3;
 
-/// Registers a process; `now` is landscape time. What the rules are enforced with is returned; an error is how the process
-/// is to end.
+/// Registers a process; `now` is landscape time. Returns the enforcement of the rules.
+///
+/// # Errors
+/// The exit of the process.
 pub async fn register(
     context: &Context,
     me: &Registered<'_>,
@@ -51,8 +53,9 @@ pub async fn register(
     enter(context, me, profile, None, now).await
 }
 
-/// As [`register`], of gardener-operator: its version is compared with the one that last operated the Garden, on every
-/// replica, before any of them leads. `looks_ahead`: also with components that its gardener-apiserver would leave behind.
+/// Registers gardener-operator, like [`register`]: its version is compared with the one that last operated the
+/// Garden, on every replica, before any of them leads. `looks_ahead`: also with components that its
+/// gardener-apiserver would leave behind.
 pub async fn register_operator(
     context: &Context,
     me: &Registered<'_>,
@@ -63,7 +66,7 @@ pub async fn register_operator(
     enter(context, me, profile, Some(looks_ahead), now).await
 }
 
-/// The version that last operated the Garden.
+/// Returns the version that last operated the Garden.
 async fn operated(context: &Context) -> Result<Option<String>, Exit> {
     let gardens = Api::<Garden>::all(context, cluster::RUNTIME).list(&ListOptions::default()).await;
     let failed = |text: String| Exit { code: 1, last_line: format!("failed verifying Gardener version: {text}") };
@@ -76,7 +79,7 @@ async fn operated(context: &Context) -> Result<Option<String>, Exit> {
     }
 }
 
-/// `operator`: whether an operator looks ahead; `None`: it is another component.
+/// Registers a process. `operator`: true if an operator looks ahead; `None`: another component.
 async fn enter(
     context: &Context,
     me: &Registered<'_>,
@@ -100,7 +103,7 @@ async fn enter(
         if let Some(instance) = me.instance() {
             let mut landscape = lease::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
             if instance.component == Component::Extension {
-                // Without a gardener-apiserver there are no Seeds to read: then the registry decides alone.
+                // Without a gardener-apiserver no Seeds can be read: then the registry alone decides.
                 let seeds = Api::<Seed>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
                 let seeds = seeds.map(|(seeds, _)| seeds).unwrap_or_default();
                 landscape.instances = library::gardenlets(&landscape, &seeds);
@@ -112,7 +115,7 @@ async fn enter(
             }
             let looks_ahead = operator.unwrap_or_default();
             let candidate = Candidate { instance: instance.clone(), previous: None, looks_ahead };
-            // Where no start is refused, upstream's components are judged, too.
+            // Where no start is refused, upstream's components are checked, too.
             let decision = match enforcement {
                 Enforcement::Warn => judge(&landscape, &candidate, profile),
                 Enforcement::Enforce | Enforcement::Off => decide(&landscape, &candidate, profile),
@@ -138,7 +141,7 @@ async fn enter(
                 }
                 Decision::Refused(refused) => {
                     let exit = refuse(context, me, &instance, &refused, now).await;
-                    // Upstream's operator ends as with any other error.
+                    // Upstream's operator ends with the exit code of any other error.
                     let code = if profile.checks_every_start() { exit.code } else { 1 };
                     return Err(Exit { code, ..exit });
                 }
@@ -151,7 +154,7 @@ async fn enter(
                 }
                 return Ok(enforcement);
             }
-            // What is seen next may be what the host has seen.
+            // The next list may be the one that the host has judged.
             Err(error) if error.reason() == "Forbidden" && refusals < ATTEMPTS => refusals += 1,
             Err(error) if error.is_passing() && attempts.again().await => {}
             Err(error) => return Err(failed(&error)),
@@ -163,13 +166,13 @@ fn namespaces(context: &Context) -> Api<Namespace> {
     Api::all(context, cluster::GARDEN)
 }
 
-/// How the rules are kept. A component that may not read that is judged by the host, which does.
+/// Reads the policy of the rules. A component that may not read it gets the default; the host judges it, which does.
 async fn policy(context: &Context, profile: Profile) -> Policy {
     let namespace = namespaces(context).get(namespace::INSTANCES).await.unwrap_or_default();
     registration::policy(&namespace.metadata, profile)
 }
 
-/// Remembers that a version ran, so that it counts when its last instance is gone.
+/// Records that a version ran, so that it counts after its last instance has ended.
 async fn raise(context: &Context, instance: &Instance) {
     let namespaces = namespaces(context);
     for _ in 0..ATTEMPTS {
@@ -179,7 +182,7 @@ async fn raise(context: &Context, instance: &Instance) {
         let mut new = stored.clone();
         new.metadata.annotations.insert(annotation::HIGH_WATER_MARKS.to_owned(), high_water::write(&raised));
         match namespaces.update(&stored, &new).await {
-            // Others start at the same moment.
+            // Another process has written at the same time.
             Err(error) if error.is_conflict() => {}
             Err(error) => return tracing::warn!(%error, "cannot remember the version that runs"),
             Ok(_) => return,
@@ -187,7 +190,7 @@ async fn raise(context: &Context, instance: &Instance) {
     }
 }
 
-/// Creates a Lease, or takes over the one that an earlier process of the pod has left behind.
+/// Creates a Lease, or takes over the Lease of an earlier process of the pod.
 async fn create(leases: &Api<Lease>, lease: Lease) -> Result<(), Error> {
     match leases.create(&lease).await {
         Err(error) if error.is_already_exists() => {
@@ -235,7 +238,7 @@ fn failed(error: &Error) -> Exit {
     Exit { code: 1, last_line: format!("error: cannot register: {error}") }
 }
 
-/// Says that a version runs that must not, or must not everywhere.
+/// Warns that a version runs that is not allowed, or not everywhere.
 async fn warn(context: &Context, me: &Registered<'_>, refused: &Refused, now: DateTime<Utc>) {
     let Refused { rule, text, .. } = refused;
     tracing::warn!(component = me.component, %rule, "it starts all the same: {text}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The signals that ask a process to end.
+//! Signals that end a process.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ fn ignored_signals(status: &str) -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
-/// Waits for a signal to end; returns its name. SIGHUP stays ignored if `nohup` has set that.
+/// Waits for a signal that ends the process; returns its name. SIGHUP stays ignored if `nohup` has set that.
 pub async fn end_signal() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
     static IGNORED: OnceLock<u64> = OnceLock::new();
@@ -22,7 +22,7 @@ pub async fn end_signal() -> &'static str {
     let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else { return std::future::pending().await };
     let hangup = async {
-        // A handler would end the ignoring.
+        // Installing a handler would stop the signal from being ignored.
         if is_ignored {
             return std::future::pending().await;
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Event about a version that must not run beside the others: one about each Lease and rule, whose count goes up.
+//! The Event about a version that must not run alongside the others: one for each Lease and rule, with a rising
+//! count.
 
 use api::cluster;
 use api::constants::namespace;
@@ -11,10 +12,10 @@ use domain::skew::registration::Registered;
 use domain::skew::start_up::Refused;
 use process::Context;
 
-/// Its reason; also that of a pod's condition, without `Violation`.
+/// Reason of the Event; without `Violation`, also that of a pod's condition.
 const REASON: &str = "VersionSkewViolation";
 
-/// Whose version it is.
+/// The process whose version is refused.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     lease: String,
@@ -23,14 +24,14 @@ pub(crate) struct About {
 }
 
 impl About {
-    /// A process, as it is registered.
+    /// Returns the description of a process, as it is registered.
     pub(crate) fn of(me: &Registered<'_>) -> Self {
         Self { lease: me.name(), component: me.component.to_owned(), pod: me.pod.to_owned() }
     }
 }
 
-/// Writes the Event, as well as it goes: what it says is a line of the process, too. `action` is what the process was about
-/// to do.
+/// Writes the Event, on a best-effort basis: the process logs the same text. `action` is the action that the check
+/// has stopped.
 pub(crate) async fn publish(context: &Context, about: &About, why: &Refused, action: &str, now: DateTime<Utc>) {
     let events = Api::<Event>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
     if let Err(error) = write(&events, about, why, action, now).await {

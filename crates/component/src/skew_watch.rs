@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Check of a process that runs against the versions of the others, whenever the registry of instances changes.
+//! Check of a running process against the versions of the others, whenever the registry of instances changes.
 //!
 //! | found | it |
 //! | --- | --- |
-//! | it has become illegal | says so in its log, to its kubelet (its pod is not ready) and in an Event, and takes up nothing new ([`process::Tasks::pause`]) |
-//! | it is legal again | says so once, is ready, and goes on with what waited |
+//! | it has become illegal | reports that in its log, to its kubelet (its pod is not ready) and in an Event, and starts no new work ([`process::Tasks::pause`]) |
+//! | it is legal again | reports that once, is ready, and continues with the work that waited |
 //!
-//! Where the rules only warn, it says so in its log and in an Event, and goes on.
+//! Where the rules only warn, it reports in its log and in an Event, and goes on.
 //!
-//! What it has under way it finishes; its Leases and heartbeats go on. A process that cannot read the registry uses
-//! what it read last.
+//! Work in progress is completed; its Leases and heartbeats go on. A process that cannot read the registry uses the
+//! state that it read last.
 //!
 //! Source: spec of the emulator; upstream checks at the start only, if at all.
 
@@ -47,7 +47,7 @@ struct Own {
     lease: String,
     instance: Instance,
     profile: Profile,
-    /// Whether it waits while it is illegal.
+    /// True if the component waits while its version is illegal.
     waits: bool,
     time: Clock,
 }
@@ -77,7 +77,7 @@ impl Own {
     async fn act(&self, found: Option<&Refused>) {
         let component = self.instance.component.name();
         let Some(refused) = found else {
-            tracing::info!(component, "its version may run beside the others again");
+            tracing::info!(component, "its version may run alongside the others again");
             if self.waits {
                 self.context.output.state(Said::Unready(None));
                 self.context.tasks.pause(false);
@@ -87,11 +87,11 @@ impl Own {
         let Refused { rule, text, .. } = refused;
         if self.waits {
             self.context.tasks.pause(true);
-            tracing::warn!(component, %rule, "its version must not run beside the others any more, it waits: {text}");
+            tracing::warn!(component, %rule, "its version must not run alongside the others any more, it waits: {text}");
             let unready = Unready { reason: REASON.to_owned(), message: text.clone() };
             self.context.output.state(Said::Unready(Some(unready)));
         } else {
-            tracing::warn!(component, %rule, "its version must not run beside the others any more: {text}");
+            tracing::warn!(component, %rule, "its version must not run alongside the others any more: {text}");
         }
         skew_event::publish(&self.context, &self.about, refused, "Run", self.time.now()).await;
     }

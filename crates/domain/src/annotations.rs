@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How annotations that steer a Shoot's life are read and written: booleans, operations and tasks.
+//! Annotations that steer a Shoot's life: booleans, operations and tasks, read and written.
 //!
 //! Source: pkg/apis/core/v1beta1/constants/types_constants.go @ v1.120.0.
 
@@ -16,13 +16,13 @@ pub fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// Whether an annotation parses as true.
+/// Returns true if an annotation parses as true.
 pub fn is_true(annotations: &TextMap, key: &str) -> bool {
     annotations.get(key).and_then(|value| parse_bool(value)) == Some(true)
 }
 
-/// The operations that a value of an operation annotation asks for, in their order, each once. Up to v1.132 an annotation
-/// holds one.
+/// Returns the operations in a value of an operation annotation, in their order, each once. Up to v1.132 an
+/// annotation holds one.
 pub fn operations(value: &str) -> Vec<&str> {
     let mut operations = Vec::new();
     for operation in value.split(operation::SEPARATOR).map(str::trim).filter(|operation| !operation.is_empty()) {
@@ -33,12 +33,12 @@ pub fn operations(value: &str) -> Vec<&str> {
     operations
 }
 
-/// The value of an operation annotation that asks for operations.
+/// Returns the value of an operation annotation with these operations.
 pub fn join_operations(operations: &[&str]) -> String {
     operations.join(&operation::SEPARATOR.to_string())
 }
 
-/// Writes the operation annotation, or takes it off.
+/// Sets the operation annotation, or removes it.
 pub fn set_operation(annotations: &mut TextMap, value: Option<String>) {
     match value {
         Some(value) => drop(annotations.insert(annotation::OPERATION.to_owned(), value)),
@@ -46,19 +46,19 @@ pub fn set_operation(annotations: &mut TextMap, value: Option<String>) {
     }
 }
 
-/// The tasks in the annotation, in their order.
+/// Returns the tasks in the annotation, in their order.
 pub fn tasks(annotations: &TextMap) -> Vec<&str> {
     annotations
         .get(annotation::SHOOT_TASKS)
         .map_or_else(Vec::new, |value| value.split(',').filter(|task| !task.is_empty()).collect())
 }
 
-/// Whether the annotation has a task.
+/// Returns true if the annotation has a task.
 pub fn has_task(annotations: &TextMap, task: &str) -> bool {
     tasks(annotations).contains(&task)
 }
 
-/// Adds tasks behind those that are present; none twice.
+/// Adds tasks behind those that are present, without duplicates.
 pub fn add_tasks(annotations: &mut TextMap, new: &[&str]) {
     let mut tasks = tasks(annotations);
     for task in new {
@@ -70,7 +70,7 @@ pub fn add_tasks(annotations: &mut TextMap, new: &[&str]) {
     set_tasks(annotations, value);
 }
 
-/// Removes tasks, and the annotation with the last one.
+/// Removes tasks, and with the last one the annotation.
 pub fn remove_tasks(annotations: &mut TextMap, done: &[&str]) {
     let mut tasks = tasks(annotations);
     tasks.retain(|task| !done.contains(task));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! HorizontalPodAutoscalers: defaults, violations, and `autoscaling/v1` as another form of `autoscaling/v2`.
 //!
-//! What `v1` has no field for are annotations of it, as JSON.
+//! Properties that `v1` has no field for are annotations there, as JSON.
 //!
 //! Deliberately absent: violations of single metrics and of the behavior beyond their presence; nothing here scales.
 //!
@@ -15,16 +15,16 @@ use crate::validation::{Errors, meta};
 
 /// Metrics that `v1` has no field for.
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
-/// What was measured of them.
+/// Current values of the metrics that `v1` has no field for.
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 /// Conditions of the autoscaler as JSON, which `v1` has no field for.
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
-/// How fast it scales.
+/// Scaling behavior.
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
-/// Wanted use of CPU in percent, where nobody says otherwise.
+/// Default target utilization of CPU, in percent.
 const DEFAULT_CPU: i64 = 80;
 
-/// Fields of a metric that have one name in `v1` and a place below another in `v2`: type of the metric, field in `v1`, pointer
+/// Fields of a metric that have one name in `v1` and another path in `v2`: type of the metric, field in `v1`, pointer
 /// in `v2`.
 const RENAMED: [(&str, &str, &[&str]); 19] = [
     ("resource", "targetAverageUtilization", &["target", "averageUtilization"]),
@@ -48,7 +48,7 @@ const RENAMED: [(&str, &str, &[&str]); 19] = [
     ("object", "metricName", &["metric", "name"]),
 ];
 
-/// As [`RENAMED`], for metrics of objects: what `v1` calls `target` is the object in `v2`.
+/// Fields like [`RENAMED`], for metrics of objects: what `v1` calls `target` is the object in `v2`.
 const OF_OBJECTS: [(&str, &[&str]); 4] = [
     ("selector", &["metric", "selector"]),
     ("targetValue", &["target", "value"]),
@@ -56,7 +56,7 @@ const OF_OBJECTS: [(&str, &[&str]); 4] = [
     ("currentValue", &["current", "value"]),
 ];
 
-/// Fills what is missing in `spec`.
+/// Fills in the missing fields of `spec`.
 pub fn fill(spec: &mut Map<String, Value>) {
     put(spec, "minReplicas", json!(1));
     let has_metrics = spec.get("metrics").and_then(Value::as_array).is_some_and(|metrics| !metrics.is_empty());
@@ -116,7 +116,7 @@ pub fn validate(fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// A metric has a type, and what belongs to that.
+/// Checks that a metric has a type, and the object that belongs to it.
 fn metric_of_type(errors: &mut Errors, metric: &Value, path: &Path) {
     const TYPES: [(&str, &str); 5] = [
         ("ContainerResource", "containerResource"),
@@ -141,13 +141,13 @@ fn metric_of_type(errors: &mut Errors, metric: &Value, path: &Path) {
     }
 }
 
-/// Whether a metric is the one that `v1` has a field for.
+/// Returns the target utilization of CPU in percent; `None`: another metric, for which `v1` has no field.
 fn percent_of_cpu(metric: &Value) -> Option<i64> {
     let is_cpu = metric["type"] == "Resource" && metric["resource"]["name"] == "cpu";
     metric["resource"]["target"]["averageUtilization"].as_i64().filter(|_| is_cpu)
 }
 
-/// What an earlier release has stored, in the form of `v1`, says stays in force when it is first updated.
+/// Keeps the CPU target that an earlier release has stored in the form of `v1`, at the first update of the object.
 pub fn keep_older(fields: &mut Map<String, Value>, old: &Map<String, Value>) {
     let percent = old.get("spec").and_then(|spec| spec.get("targetCPUUtilizationPercentage")).and_then(Value::as_i64);
     let (Some(percent), Some(spec)) = (percent, fields.get_mut("spec")) else { return };
@@ -176,7 +176,7 @@ pub fn to_v1(fields: &mut Map<String, Value>) {
         }
     }
     if let Some(Value::Object(status)) = fields.get_mut("status") {
-        // The newer version leaves zero out.
+        // `autoscaling/v2` omits zero.
         put(status, "currentReplicas", json!(0));
         if let Some(Value::Array(metrics)) = status.remove("currentMetrics").filter(|it| *it != json!([])) {
             let of_cpu = metrics.iter().find(|metric| metric["resource"]["name"] == "cpu");
@@ -213,7 +213,7 @@ pub fn to_v2(fields: &mut Map<String, Value>) {
     {
         for name in [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR] {
             let text = annotations.remove(name);
-            // What cannot be read says nothing.
+            // An annotation that cannot be read is dropped.
             let read = text.as_ref().and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
             if let Some(tree) = read {
                 taken.insert(name.to_owned(), tree);
@@ -234,7 +234,7 @@ pub fn to_v2(fields: &mut Map<String, Value>) {
         if !all.is_empty() {
             spec.insert("metrics".to_owned(), Value::Array(all));
         } else if given == Some(Value::Null) {
-            // A patch that takes the wish away.
+            // A patch that removes the target.
             spec.insert("metrics".to_owned(), Value::Null);
         }
         if let Some(behavior) = taken.remove(BEHAVIOR) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Capabilities: which machine images fit which machine types.
+//! Capabilities: the machine images that fit each machine type.
 //!
 //! A CloudProfile registers capabilities with their values, a machine type has a set of them, and a version of a machine
 //! image one set for each of its artifacts (flavor). A capability that a type or flavor does not name has all registered
@@ -88,7 +88,7 @@ pub fn fit(machine_type: &MachineType, version: &MachineImageVersion, registered
     flavors.is_empty() || flavors.iter().any(fits)
 }
 
-/// True if admission of a release lets a pool have a machine type with an image version.
+/// True if admission of a release allows a pool to have a machine type with an image version.
 pub fn admit(
     spec: &CloudProfileSpec,
     machine_type: &MachineType,
@@ -108,8 +108,8 @@ pub fn may_choose(
     !CHOICES_FIT.contain(release) || fit(machine_type, version, registered(spec))
 }
 
-/// True if a release looks at capabilities where it chooses an image. Its maintenance needs the machine type of a pool in the
-/// CloudProfile then.
+/// True if a release considers capabilities where it chooses an image. Its maintenance needs the machine type of a
+/// pool in the CloudProfile then.
 pub const fn choices_fit(release: Release) -> bool {
     CHOICES_FIT.contain(release)
 }
@@ -166,7 +166,7 @@ pub fn go_map(set: &Capabilities) -> String {
 mod tests {
     use super::*;
 
-    /// A set from words: `architecture=amd64 boot=uefi,bios`; `boot=` has no value.
+    /// Reads a set from words: `architecture=amd64 boot=uefi,bios`; `boot=` has no value.
     pub(crate) fn set(text: &str) -> Capabilities {
         let values = |text: &str| text.split(',').filter(|one| !one.is_empty()).map(str::to_owned).collect();
         let pairs = text.split_whitespace().filter(|word| *word != "-").map(|word| {
@@ -217,7 +217,7 @@ architecture=amd64                           | architecture=amd64,amd64 => yes
             let machine_type = MachineType { capabilities: set(machine), ..MachineType::default() };
             let mut version = image(flavors);
             assert_eq!(fit(&machine_type, &version, &registered), expected.trim() == "yes", "row: {row}");
-            // The first generation of names means the same.
+            // The first generation of names has the same meaning.
             version.capability_sets = std::mem::take(&mut version.capability_flavors);
             assert_eq!(fit(&machine_type, &version, &registered), expected.trim() == "yes", "row: {row}");
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CertificateSigningRequests of Kubernetes: what is refused of them, who may change what of them, and which of them are
-//! signed.
+//! CertificateSigningRequests of Kubernetes: their validation, the rights that changes need, and the choice of those
+//! that are signed.
 //!
-//! Deliberately absent: what a request in PEM says beyond its frame, which the signer reads; approval by itself, of
-//! kubelets that join.
+//! Deliberately absent: the contents of a request in PEM beyond its frame, which the signer reads; automatic approval
+//! of kubelets that join.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/certificates/validation/validation.go, pkg/registry/certificates/certificates/strategy.go,
 //! pkg/controller/certificates/signer/signer.go @ v1.31.
@@ -18,13 +18,13 @@ use serde_json::{Map, Value, json};
 use crate::validation::{Errors, meta};
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE REQUEST-----";
-/// Least seconds that a certificate may be asked for.
+/// Minimum of `expirationSeconds`.
 const LEAST: i64 = 600;
-/// How long a certificate lasts unless less is asked for.
+/// Longest and default validity of a certificate.
 const LASTS: TimeDelta = TimeDelta::days(365);
-/// How much earlier a certificate is valid, since clocks differ.
+/// Time by which a certificate is valid earlier than it is signed, since clocks differ.
 const BEFORE: TimeDelta = TimeDelta::minutes(5);
-/// Group that may do everything; no certificate is signed for it on request.
+/// Group with all rights; no certificate is signed for it on request.
 const MASTERS: &str = "system:masters";
 /// Signer of clients of the API server.
 const CLIENT: &str = "kubernetes.io/kube-apiserver-client";
@@ -59,7 +59,7 @@ const USAGES: [&str; 23] = [
     "timestamping",
 ];
 
-/// Who asks, in the words of a request's `spec`; what a client says of it counts nothing.
+/// Writes the requester into a request's `spec`; values of the client for these fields are overwritten.
 pub fn set_requester(fields: &mut Map<String, Value>, who: &Requester<'_>) {
     let spec = fields.entry("spec").or_insert_with(|| json!({}));
     let Value::Object(spec) = spec else { return };
@@ -76,7 +76,7 @@ pub fn set_requester(fields: &mut Map<String, Value>, who: &Requester<'_>) {
     }
 }
 
-/// Who asks for a certificate.
+/// The user that requests a certificate.
 #[derive(Clone, Debug)]
 pub struct Requester<'a> {
     /// Name of the user, as the authorizer knows it.
@@ -85,12 +85,12 @@ pub struct Requester<'a> {
     pub groups: Vec<&'a str>,
     /// Unique id; empty if there is none.
     pub uid: &'a str,
-    /// More, by key.
+    /// Further properties, by key.
     pub extra: &'a BTreeMap<String, Vec<String>>,
 }
 
-/// The right that a change of a request needs on `signers`, as verb and refusal; `None`: it needs none beyond that to write.
-/// `subresource` is the door through which it comes.
+/// Returns the right that a change of a request needs on `signers`, as verb and refusal; `None`: the right to write
+/// is enough. `subresource`: the subresource that is written.
 ///
 /// Source: k8s.io/kubernetes plugin/pkg/admission/certificates/{approval,signing}.
 pub fn needed_right(
@@ -113,12 +113,12 @@ pub fn needed_right(
     }
 }
 
-/// Name of the signer that a request is for.
+/// Returns the name of the signer of a request.
 pub fn signer(fields: &Map<String, Value>) -> &str {
     fields.get("spec").map_or("", |spec| text(spec, "signerName"))
 }
 
-/// The names on `signers` of which one must be allowed: the signer's, and all of its domain.
+/// Returns the names on `signers` of which one must be allowed: the signer's, and that of all signers of its domain.
 pub fn signer_names(signer: &str) -> [String; 2] {
     let domain = signer.split_once('/').map_or(signer, |(domain, _)| domain);
     [signer.to_owned(), format!("{domain}/*")]
@@ -187,7 +187,8 @@ fn has_condition(fields: &Map<String, Value>, type_: &str) -> bool {
     conditions(fields).iter().any(|condition| text(condition, "type") == type_)
 }
 
-/// Puts back what a change through a door (`""`, `status`, `approval`) may not change, and says when conditions came.
+/// Restores the fields that a change through a resource or subresource (`""`, `status`, `approval`) may not change,
+/// and sets the times of new conditions.
 pub fn keep(fields: &mut Map<String, Value>, old: &Map<String, Value>, door: &str, now: DateTime<Utc>) {
     match old.get("spec") {
         Some(spec) => fields.insert("spec".to_owned(), spec.clone()),
@@ -195,7 +196,7 @@ pub fn keep(fields: &mut Map<String, Value>, old: &Map<String, Value>, door: &st
     };
     let mut new = conditions(fields);
     if door == "status" {
-        // Who signs does not decide.
+        // A change of `status` signs; it does not decide.
         let is_decision = |condition: &Value| DECISIONS.contains(&text(condition, "type"));
         new.retain(|condition| !is_decision(condition));
         let decided: Vec<Value> = conditions(old).into_iter().filter(is_decision).collect();
@@ -268,36 +269,36 @@ fn not_for_masters(signer: &str) -> String {
     format!("use of {signer} signer with {MASTERS} group is not allowed")
 }
 
-/// For what a certificate may be used.
+/// Usage of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// By a client.
+    /// Authenticates a client.
     Client,
-    /// By a server.
+    /// Authenticates a server.
     Server,
 }
 
-/// What is to be signed.
+/// A certificate to be signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// For what.
+pub struct Issuance {
+    /// Its usage.
     pub usage: Use,
-    /// From when on it is valid.
+    /// Start of its validity.
     pub not_before: DateTime<Utc>,
-    /// Until when.
+    /// End of its validity.
     pub not_after: DateTime<Utc>,
 }
 
-/// What to do with a request whose subject is a common name in some organisations: `None` leaves it to others, or until it
-/// is approved.
+/// Returns the certificate to sign for a request whose subject is a common name in some organisations; `None`: it is
+/// left to other signers, or is not approved yet.
 ///
 /// # Errors
-/// Why it is never signed.
+/// Reason why it is never signed.
 pub fn wanted(
     fields: &Map<String, Value>,
     subject: (&str, &[String]),
     now: DateTime<Utc>,
-) -> Option<Result<Wanted, String>> {
+) -> Option<Result<Issuance, String>> {
     let null = Value::Null;
     let (spec, status) = (fields.get("spec").unwrap_or(&null), fields.get("status").unwrap_or(&null));
     let is_decided = has_condition(fields, "Approved") && !has_condition(fields, "Denied");
@@ -332,7 +333,7 @@ pub fn wanted(
         .get("expirationSeconds")
         .and_then(Value::as_i64)
         .map(|seconds| TimeDelta::seconds(seconds.clamp(LEAST, LASTS.num_seconds())));
-    Some(Ok(Wanted { usage, not_before: now - BEFORE, not_after: now + asked.unwrap_or(LASTS) }))
+    Some(Ok(Issuance { usage, not_before: now - BEFORE, not_after: now + asked.unwrap_or(LASTS) }))
 }
 
 #[cfg(test)]
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_is_not_what_the_client_says() {
+    fn requester_is_not_what_the_client_claims() {
         let mut fields = of(json!({"username": "admin", "groups": ["system:masters"], "uid": "1"}), json!({}));
         let none = BTreeMap::new();
         let who = Requester { name: "jane", groups: vec!["developers"], uid: "", extra: &none };
@@ -389,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn who_approves_or_signs_needs_a_right_on_the_signer() {
+    fn approving_or_signing_needs_a_right_on_the_signer() {
         let old = of(json!({"signerName": "example.com/own"}), json!({}));
         let signed = of(json!({"signerName": "kubernetes.io/other"}), json!({"certificate": "eA=="}));
         let right = |subresource: &str, new: &Map<String, Value>| needed_right(subresource, new, &old);
@@ -440,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_approved_is_signed_by_the_rules_of_its_signer() {
+    fn approved_requests_are_signed_by_the_rules_of_their_signer() {
         let approved = json!({"conditions": [{"type": "Approved", "status": "True"}]});
         let ask = |signer: &str, usages: Value, name: &str, groups: &[&str], status: &Value| {
             let signer = format!("kubernetes.io/{signer}");
@@ -454,7 +455,7 @@ mod tests {
         assert_eq!((found.usage, found.not_after), (Use::Client, hour));
         assert_eq!(ask("kube-apiserver-client", json!(["client auth"]), "jane", &[], &json!({})), None, "not approved");
         assert_eq!(ask("other", json!(["client auth"]), "jane", &[], &approved), None, "another's");
-        let refused = |found: Option<Result<Wanted, String>>| found.expect("an answer").expect_err("it is refused");
+        let refused = |found: Option<Result<Issuance, String>>| found.expect("an answer").expect_err("it is refused");
         let masters = ask("kube-apiserver-client", json!(["client auth"]), "jane", &["system:masters"], &approved);
         let text = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
         assert_eq!(refused(masters), text);

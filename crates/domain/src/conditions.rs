@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conditions and constraints of Gardener's kinds: how one is made and changed, and how lists of them are put together.
+//! Conditions and constraints of Gardener's kinds: creating and changing one, and merging lists of them.
 //!
 //! Source: pkg/apis/core/v1beta1/helper/{condition,condition_builder}.go @ v1.120.0.
 
 use api::core::Condition;
 use apimachinery::meta::Time;
 
-/// A condition that nothing has been found out about yet.
+/// Returns a condition of an unknown status.
 pub fn initial(type_: &str, now: Time) -> Condition {
     Condition {
         r#type: type_.to_owned(),
@@ -19,8 +19,8 @@ pub fn initial(type_: &str, now: Time) -> Condition {
     }
 }
 
-/// The condition with new content: `lastTransitionTime` moves with the status, `lastUpdateTime` with reason, message or
-/// codes. Error codes are not carried over. Neither reason nor message ends up empty.
+/// Returns the condition with new content: `lastTransitionTime` moves with the status, `lastUpdateTime` with reason,
+/// message or codes. Error codes are not carried over. Neither reason nor message is left empty.
 pub fn updated(
     condition: &Condition,
     status: &str,
@@ -51,7 +51,7 @@ pub fn updated(
     new
 }
 
-/// The condition after a check that could not be made.
+/// Returns the condition after a check that failed to run.
 pub fn check_error(condition: &Condition, error: &str, now: Time) -> Condition {
     updated(condition, "Unknown", "ConditionCheckError", error, &[], now)
 }
@@ -66,7 +66,7 @@ pub fn get_or_initial(conditions: &[Condition], type_: &str, now: Time) -> Condi
     get(conditions, type_).cloned().unwrap_or_else(|| initial(type_, now))
 }
 
-/// Puts conditions in the place of those of the same type; others come at the end, in their order.
+/// Replaces conditions of the same type; others are appended, in their order.
 pub fn merge(conditions: &mut Vec<Condition>, new: impl IntoIterator<Item = Condition>) {
     for condition in new {
         match conditions.iter_mut().find(|known| known.r#type == condition.r#type) {
@@ -85,7 +85,8 @@ mod tests {
         Time(start + chrono::TimeDelta::minutes(minute))
     }
 
-    /// What changes, and which of the two times moves to minute 1: status, reason, message, code => transition, update.
+    /// Changed fields, and which of the two times moves to minute 1: status, reason, message, code => transition,
+    /// update.
     const CHANGES: &str = "
 Unknown | ConditionInitialized | same | -   => stays stays
 True    | ConditionInitialized | same | -   => moves stays

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Encryption of resources in the etcd of a Shoot: what the specification asks for, and what the status says of it.
+//! Encryption of resources in the etcd of a Shoot: as the specification requests it, and as the status reports it.
 //!
 //! | status | releases |
 //! | --- | --- |
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use crate::release::{Release, Releases};
 
-/// gardenlet writes `status.encryptedResources`.
+/// Releases whose gardenlet writes `status.encryptedResources`.
 const LIST: Releases = Releases::until(139);
 
-/// gardenlet writes `status.credentials.encryptionAtRest`.
+/// Releases whose gardenlet writes `status.credentials.encryptionAtRest`.
 pub const AT_REST: Releases = Releases::since(133);
 
-/// The status says which provider encrypts, and gardenlet encrypts again when it changes.
+/// Releases in which the status names the provider that encrypts, and gardenlet encrypts again when it changes.
 const PROVIDER: Releases = Releases::since(136);
 
 /// Resources to encrypt in addition to Secrets, sorted and without duplicates.
@@ -44,20 +44,20 @@ pub fn encrypted_resources(status: &ShootStatus) -> Vec<&str> {
     resources
 }
 
-/// Provider that encrypts, as the specification asks for.
+/// Provider that encrypts, by the specification.
 pub fn wanted_provider(spec: &ShootSpec) -> &str {
     let server = spec.kubernetes.kube_api_server.as_ref();
     let provider = server.and_then(|server| server.encryption_config.as_ref()?.provider.r#type.as_deref());
     provider.unwrap_or("aescbc")
 }
 
-/// Provider that encrypts, as the status says; empty where it says none.
+/// Provider that encrypts, by the status; empty if it names none.
 pub fn provider_in_use(status: &ShootStatus) -> &str {
     let at_rest = status.credentials.as_ref().and_then(|credentials| credentials.encryption_at_rest.as_ref());
     at_rest.map_or("", |at_rest| &at_rest.provider.r#type)
 }
 
-/// True if a reconciliation by a gardenlet of a release encrypts resources in another way than before.
+/// True if a reconciliation by a gardenlet of a release changes the encryption of resources.
 pub fn changes(shoot: &Shoot, release: Release) -> bool {
     let provider_changes = PROVIDER.contain(release) && wanted_provider(&shoot.spec) != provider_in_use(&shoot.status);
     provider_changes || wanted_resources(&shoot.spec) != encrypted_resources(&shoot.status)

@@ -153,7 +153,7 @@ const TABLE: [Row; 9] = [
                     "error during apply of object .* is invalid:",
                     "duplicate zones",
                     "overlapping zones",
-                    // Rule E1, which upstream no code knows.
+                    // Text of rule E1, which upstream does not have.
                     "depends on extensions library",
                 ],
             ),
@@ -218,7 +218,7 @@ pub fn of_text(provider: &str, text: &str) -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    /// Texts as providers give them, and the codes of their extensions, as the extensions' own tests have it.
+    /// Error texts of providers, and the codes of their extensions, as in the extensions' own tests.
     #[test]
     fn each_provider_has_its_own_words() {
         #[track_caller]

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When `metadata.generation` of other kinds than the Shoot rises (pkg/apiserver/registry/core/*/strategy.go @ v1.120.0;
-//! the Shoot's rule is [`crate::reconcile::generation_on_update`]), and what a binding does to a Shoot.
+//! Changes that raise `metadata.generation` of other kinds than the Shoot (pkg/apiserver/registry/core/*/strategy.go
+//! @ v1.120.0; the Shoot's rule is [`crate::reconcile::generation_on_update`]), and the effect of a binding on a
+//! Shoot.
 //!
-//! Each function answers whether the generation rises by one, and removes operation annotations that are consumed.
+//! Each function returns true if the generation rises by one, and removes operation annotations that are consumed.
 
 use api::constants::{annotation, operation, operation_state, operation_type};
 use api::core::{BackupBucket, BackupEntry, LastOperation, Seed, Shoot};
@@ -11,7 +12,7 @@ use apimachinery::meta::ObjectMeta;
 
 use crate::annotations::is_true;
 
-/// What a binding does to a Shoot: the status is kept, apart from a pending creation that ends with scheduling.
+/// Applies a binding to a Shoot: the status is kept, except for a pending creation, which ends with scheduling.
 pub fn shoot_binding(shoot: &mut Shoot, old: &Shoot) -> bool {
     shoot.status = old.status.clone();
     let pending = |operation: &LastOperation| {
@@ -23,7 +24,7 @@ pub fn shoot_binding(shoot: &mut Shoot, old: &Shoot) -> bool {
     shoot.spec != old.spec
 }
 
-/// A Seed: a changed spec, or an operation set newly.
+/// A Seed: for a changed spec, or a newly set operation.
 pub fn seed_update(seed: &mut Seed, old: &Seed) -> bool {
     if seed.spec != old.spec || newly_marked(&seed.metadata, &old.metadata) {
         return true;
@@ -42,7 +43,7 @@ pub fn seed_update(seed: &mut Seed, old: &Seed) -> bool {
     }
 }
 
-/// A BackupBucket: a changed spec, or the operation `reconcile`.
+/// A BackupBucket: for a changed spec, or the operation `reconcile`.
 pub fn backup_bucket_update(bucket: &mut BackupBucket, old: &BackupBucket) -> bool {
     if bucket.spec != old.spec || newly_marked(&bucket.metadata, &old.metadata) {
         return true;
@@ -54,7 +55,7 @@ pub fn backup_bucket_update(bucket: &mut BackupBucket, old: &BackupBucket) -> bo
     reconcile
 }
 
-/// A BackupEntry: any operation; `restore` counts only when set newly, and stays.
+/// A BackupEntry: for any operation; `restore` counts only when newly set, and stays.
 pub fn backup_entry_update(entry: &mut BackupEntry, old: &BackupEntry) -> bool {
     let forced = |entry: &BackupEntry| is_true(&entry.metadata.annotations, annotation::BACKUP_ENTRY_FORCE_DELETION);
     if entry.spec != old.spec || newly_marked(&entry.metadata, &old.metadata) || (forced(entry) && !forced(old)) {
@@ -70,17 +71,18 @@ pub fn backup_entry_update(entry: &mut BackupEntry, old: &BackupEntry) -> bool {
     }
 }
 
-/// A Gardenlet: a changed spec, a deletion, the operation `reconcile`, or as long as another operation stands there.
+/// A Gardenlet: for a changed spec, a deletion, the operation `reconcile`, and every update while another operation
+/// is set.
 pub fn gardenlet_update(gardenlet: &mut Gardenlet, old: &Gardenlet) -> bool {
     asked(&mut gardenlet.metadata, &old.metadata) || gardenlet.spec != old.spec
 }
 
-/// A ManagedSeed: as a [Gardenlet](gardenlet_update).
+/// A ManagedSeed: like a [Gardenlet](gardenlet_update).
 pub fn managed_seed_update(seed: &mut ManagedSeed, old: &ManagedSeed) -> bool {
     asked(&mut seed.metadata, &old.metadata) || seed.spec != old.spec
 }
 
-/// Whether metadata alone raises the generation; `reconcile` is consumed.
+/// Returns true if metadata alone raises the generation; `reconcile` is consumed.
 fn asked(new: &mut ObjectMeta, old: &ObjectMeta) -> bool {
     let is_deleted = newly_marked(new, old);
     match new.annotation(annotation::OPERATION) {

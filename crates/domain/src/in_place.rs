@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Pools that are updated in place, as `status.inPlaceUpdates` of a Shoot shows them.
 //!
-//! A pool is pending from the start of the run that changes its nodes until its Worker has reached the hash that the Shoot
-//! asks for. Until then the API server refuses further changes of it, rotations do not start, and one that is under way
-//! is not prepared.
+//! A pool is pending from the start of the run that changes its nodes until its Worker has reached the hash that the
+//! Shoot requests. Until then the API server refuses further changes of it, rotations do not start, and one in
+//! progress is not prepared.
 //!
 //! | strategy | pending ends |
 //! | --- | --- |
 //! | `AutoInPlaceUpdate` | with the run, when the Worker is ready: [`worker_is_ready`] |
-//! | `ManualInPlaceUpdate` | when the Worker says that it has reached the hash: [`leave`], which may be long after the run |
+//! | `ManualInPlaceUpdate` | when the Worker reports that it has reached the hash: [`leave`], which may be long after
+//! the run |
 //!
 //! Source: pkg/gardenlet/operation/botanist/worker.go, pkg/gardenlet/controller/shoot/status/reconciler.go @ v1.120.0.
 
@@ -19,9 +20,10 @@ use api::extensions::Worker;
 use crate::rotation::PREPARING;
 use crate::worker_pool::{HashInputs, UpdateStrategy};
 
-/// `status.inPlaceUpdates` as a run begins, if that is another one: pools whose nodes it will change are pending, too.
+/// Returns `status.inPlaceUpdates` at the beginning of a run, if it changes: pools whose nodes the run will change
+/// are pending, too.
 ///
-/// `worker` is the Worker of before the run; a pool that it does not have is pending until it was made.
+/// `worker` is the Worker before the run; a pool that it does not have is pending until its nodes were created.
 pub fn enter(shoot: &Shoot, worker: Option<&Worker>) -> Option<InPlaceUpdatesStatus> {
     let mut updates = shoot.status.in_place_updates.clone().unwrap_or_default();
     let pending = updates.pending_worker_updates.get_or_insert_default();
@@ -42,14 +44,14 @@ pub fn enter(shoot: &Shoot, worker: Option<&Worker>) -> Option<InPlaceUpdatesSta
     is_changed.then_some(updates)
 }
 
-/// Whether the Worker has reached the hash that the Shoot asks for.
+/// Returns true if the Worker has reached the hash that the Shoot requests.
 fn has_reached(shoot: &Shoot, pool: &Pool, worker: Option<&Worker>) -> bool {
     let hashes = worker.and_then(|worker| worker.status.in_place_updates.as_ref());
     let reached = hashes.and_then(|updates| updates.worker_pool_to_hash_map.get(&pool.name));
     reached == Some(&HashInputs::of_shoot(shoot, pool).in_place_pool_hash())
 }
 
-/// The Worker of a run is ready: pools that are updated by themselves have been.
+/// Removes pools with automatic updates from the status, since the Worker of the run is ready.
 pub fn worker_is_ready(status: &mut ShootStatus) {
     let updates = status.in_place_updates.as_mut().and_then(|updates| updates.pending_worker_updates.as_mut());
     if let Some(pending) = updates {
@@ -58,9 +60,9 @@ pub fn worker_is_ready(status: &mut ShootStatus) {
     drop_empty(status);
 }
 
-/// Takes pools that are updated by hand, and whose Worker has reached their hash, out of the status.
+/// Removes pools with manual updates whose Worker has reached their hash from the status.
 ///
-/// Whether there were any.
+/// Returns true if there were any.
 pub fn leave(shoot: &mut Shoot, worker: &Worker) -> bool {
     let Some(pending) =
         shoot.status.in_place_updates.as_ref().and_then(|updates| updates.pending_worker_updates.as_ref())
@@ -74,7 +76,7 @@ pub fn leave(shoot: &mut Shoot, worker: &Worker) -> bool {
         });
         pool.is_some_and(|pool| !has_reached(shoot, pool, Some(worker)))
     };
-    // A Worker that says nothing of hashes has not been reconciled yet.
+    // A Worker without hashes in its status has not been reconciled yet.
     if worker.status.in_place_updates.is_none() || pending.manual_in_place_update.iter().all(waits) {
         return false;
     }
@@ -97,18 +99,18 @@ fn drop_empty(status: &mut ShootStatus) {
     }
 }
 
-/// What becomes of the operation annotation after pools have left the status.
+/// Fate of the operation annotation after pools have left the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// It stays.
     Keep,
     /// The permission to force changes is not needed any more.
     Remove,
-    /// A run is asked for: it finds the rotation prepared.
+    /// A run is requested: it finds the rotation prepared.
     Reconcile,
 }
 
-/// What becomes of the operation annotation after [`leave`].
+/// Returns the fate of the operation annotation after [`leave`].
 pub fn operation_after(shoot: &Shoot) -> Operation {
     let pending = shoot.status.in_place_updates.as_ref().and_then(|updates| updates.pending_worker_updates.as_ref());
     if pending.is_some_and(|pending| !pending.manual_in_place_update.is_empty()) {
@@ -132,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// Pools `auto` and `manual`, which are updated in place, and `rolling`.
+    /// A Shoot with pools `auto` and `manual`, which are updated in place, and `rolling`.
     fn shoot(auto: &[&str], manual: &[&str]) -> Shoot {
         let mut shoot = Shoot::default();
         shoot.spec.kubernetes.version = "1.31.1".to_owned();
@@ -185,7 +187,7 @@ mod tests {
             let shoot = shoot(before.0, before.1);
             assert_eq!(enter(&shoot, Some(&worker(&shoot, reached))), after, "{reached:?} {before:?}");
         }
-        // A hash that stayed behind is not the one of a pool that was taken out and is there again.
+        // An old hash in the status is not the one of a pool that was removed and added again.
         let mut gone = worker(&new, &["auto", "manual"]);
         gone.spec.pools.retain(|pool| pool.name != "manual");
         assert_eq!(enter(&new, Some(&gone)), pending(&[], &["manual"]));
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_the_last_pool_goes_on() {
+    fn work_that_waited_for_the_last_pool_goes_on() {
         let phase = |shoot: &mut Shoot, phase: &str| {
             let authorities = CARotation { phase: phase.to_owned(), ..CARotation::default() };
             let rotation = ShootCredentialsRotation {

@@ -13,40 +13,40 @@
 //! - [`care`] health of a Shoot: conditions, constraints, the label that sums them up.
 //! - [`certificates`] CertificateSigningRequests of Kubernetes.
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
-//! - [`conditions`] how a condition is made and changed.
-//! - [`defaulting`] what the API server fills in.
+//! - [`conditions`] creation and change of conditions.
+//! - [`defaulting`] defaults of the API server.
 //! - [`definitions`] releases of CustomResourceDefinitions.
 //! - [`error_codes`] codes that the extension of a provider finds in the text of an error.
-//! - [`event_expiry`] how long Events of Kubernetes are kept.
-//! - [`fault`] what goes wrong on purpose.
+//! - [`event_expiry`] retention of Events of Kubernetes.
+//! - [`fault`] injected faults.
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
-//! - [`forecast`] the maintenance of a Shoot over a stretch of time, and why a version is chosen or not.
-//! - [`garden`] what gardener-operator makes of a Garden.
-//! - [`generation`] when the generation of other kinds than the Shoot rises.
+//! - [`forecast`] the maintenance of a Shoot over a stretch of time, and the reasons for or against each version.
+//! - [`garden`] the rules by which gardener-operator reconciles a Garden.
+//! - [`generation`] changes that raise the generation of other kinds than the Shoot.
 //! - [`hibernation`] schedules by which Shoots are hibernated and woken up.
 //! - [`in_place`] pools that are updated in place, in the status of a Shoot.
-//! - [`last_operation`] what a Shoot's last operation says.
-//! - [`lifetime`] Shoots whose time is over, and Shoots that are tried again.
+//! - [`last_operation`] the last operation of a Shoot.
+//! - [`lifetime`] expired Shoots, and retries of failed Shoots.
 //! - [`maintenance`] the daily maintenance of a Shoot.
 //! - [`observability`] credentials of observability that all Seeds share.
-//! - [`placement`] which seed a Shoot is scheduled to.
-//! - [`profile`] documents or upstream.
+//! - [`placement`] choice of the seed for a Shoot.
+//! - [`profile`] the requirements documents or upstream.
 //! - [`project`] Projects and their namespaces.
-//! - [`rbac`] role-based access control, and who may do what in the garden.
-//! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
-//! - [`required_extensions`] which extensions a Seed needs.
-//! - [`resource_quota`] what objects of a namespace use of its ResourceQuotas.
+//! - [`rbac`] role-based access control, and the rights of users in the garden.
+//! - [`reconcile`] triggers of a Shoot's reconciliation: its generation, operation annotations, confined roll-out.
+//! - [`required_extensions`] extensions that a Seed needs.
+//! - [`resource_quota`] usage that objects of a namespace charge to its ResourceQuotas.
 //! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
-//! - [`rotation`] what a run of gardenlet makes of the state of credentials that rotate.
+//! - [`rotation`] effect of a run of gardenlet on the state of credentials that rotate.
 //! - [`seed_checks`] conditions of a Seed that follow from its extensions and backup buckets.
-//! - [`seed_lifecycle`] Seeds and Shoots whose gardenlet does not show that it lives.
-//! - [`skew`] which versions of Gardener may run beside each other, and what a release knows.
-//! - [`upgrade`] the order in which a landscape gets to another version of Gardener, and what that changes.
+//! - [`seed_lifecycle`] Seeds and Shoots whose gardenlet does not renew its Lease.
+//! - [`skew`] versions of Gardener that may run alongside each other, and the knowledge of each release.
+//! - [`upgrade`] the order of a landscape's update to another version of Gardener, and the changes that this causes.
 //! - [`validation`] static validation per kind.
 //! - [`versions`] semantic versions, expiry, selections.
-//! - [`warnings`] what the API server says beside its answer.
+//! - [`warnings`] warnings in responses of the API server.
 //! - [`window`] maintenance time windows.
-//! - [`worker_pool`] hashes of a pool, and what a change does to its nodes.
+//! - [`worker_pool`] hashes of a pool, and the effect of a change on its nodes.
 
 pub mod admission;
 pub mod annotations;

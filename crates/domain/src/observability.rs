@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The credentials of observability that gardener-controller-manager makes for all Seeds.
 //!
-//! Unlike upstream: the Secret has no key `auth` with a hash of the password, since no ingress asks for it.
+//! Unlike upstream: the Secret has no key `auth` with a hash of the password, since no ingress needs it.
 //!
 //! Source: pkg/controllermanager/bootstrappers/bootstrap.go, pkg/utils/secrets/manager @ v1.120.0.
 

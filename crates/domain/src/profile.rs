@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the requirements documents and the code of Gardener v1.120.0 differ: one table, nothing else asks.
+//! Differences between the requirements documents and the code of Gardener v1.120.0: one table; no other module
+//! decides.
 
-/// Which of the two a landscape follows; fixed when it is created.
+/// The rules that a landscape follows; fixed when it is created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
     /// The requirements documents.
@@ -21,7 +22,7 @@ impl Profile {
         }
     }
 
-    /// As [`Profile::named`] reads it.
+    /// Name of the profile, as [`Profile::named`] reads it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Documents => "documents",
@@ -29,7 +30,7 @@ impl Profile {
         }
     }
 
-    /// Row 1: how many minors a gardenlet may be behind the newest gardener-apiserver.
+    /// Row 1: number of minors by which a gardenlet may be behind the newest gardener-apiserver.
     pub const fn gardenlet_minors_behind(self) -> i128 {
         match self {
             Self::Documents => 1,
@@ -37,27 +38,27 @@ impl Profile {
         }
     }
 
-    /// Row 2: whether a gardenlet is newer than a gardener-apiserver by its patch alone.
+    /// Row 2: true if a higher patch alone makes a gardenlet newer than a gardener-apiserver.
     pub const fn gardenlet_newness_counts_patches(self) -> bool {
         matches!(self, Self::Upstream)
     }
 
-    /// Row 3: whether every component refuses to start out of skew, not only those that do upstream.
+    /// Row 3: true if every component refuses to start out of skew, not only those that do upstream.
     pub const fn checks_every_start(self) -> bool {
         matches!(self, Self::Documents)
     }
 
-    /// Row 3, too: whether a component that runs looks again whenever others come and go.
+    /// Row 3, too: true if a running component checks again whenever other instances start or end.
     pub const fn checks_while_running(self) -> bool {
         matches!(self, Self::Documents)
     }
 
-    /// Row 4: whether an extension does not work on a seed while its library is newer than some gardenlet (rule E1).
+    /// Row 4: true if an extension does not work on a seed while its library is newer than some gardenlet (rule E1).
     pub const fn enforces_extensions(self) -> bool {
         matches!(self, Self::Documents)
     }
 
-    /// Row 5: whether adding a version that is expired already is refused (else dropped on create, taken on update).
+    /// Row 5: true if adding an already expired version is refused (else dropped on create, accepted on update).
     pub const fn refuses_new_expired_versions(self) -> bool {
         matches!(self, Self::Documents)
     }
@@ -86,17 +87,17 @@ impl Profile {
         }
     }
 
-    /// Row 9: whether a Kubernetes version that only a worker pool uses counts as in use.
+    /// Row 9: true if a Kubernetes version that only a worker pool uses counts as in use.
     pub const fn worker_pool_versions_are_in_use(self) -> bool {
         matches!(self, Self::Documents)
     }
 
-    /// Row 10: whether a window changed while roll-out is confined counts only after the upcoming maintenance.
+    /// Row 10: true if a window that changed while roll-out is confined counts only after the upcoming maintenance.
     pub const fn confined_window_change_waits(self) -> bool {
         matches!(self, Self::Documents)
     }
 
-    /// Row 11: whether a cluster on a Kubernetes version that the emulated Gardener does not know works.
+    /// Row 11: true if a cluster on a Kubernetes version that the emulated Gardener does not know works.
     pub const fn tolerates_unknown_kubernetes_versions(self) -> bool {
         matches!(self, Self::Documents)
     }

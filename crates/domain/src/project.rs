@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Projects and their namespaces: which namespace is a Project's, and what it carries.
+//! Projects and their namespaces: the namespace of a Project, its labels, annotations and quota.
 //!
 //! Source: pkg/controllermanager/controller/project/project/reconciler.go @ v1.120.0.
 
@@ -14,16 +14,16 @@ use apimachinery::meta::{ObjectMeta, OwnerReference, TextMap};
 use apimachinery::selector::Labels;
 use sha2::{Digest, Sha256};
 
-/// Phase `Pending`: not looked at yet.
+/// Phase `Pending`: not reconciled yet.
 pub const PENDING: &str = "Pending";
 /// Phase `Ready`
 pub const READY: &str = "Ready";
-/// Phase `Failed`: the namespace cannot be had.
+/// Phase `Failed`: the Project cannot have the namespace.
 pub const FAILED: &str = "Failed";
 /// Phase `Terminating`
 pub const TERMINATING: &str = "Terminating";
 
-/// Why a namespace cannot be a Project's.
+/// Reason why a namespace cannot be a Project's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamespaceError {
     /// It lacks the labels that allow it.
@@ -32,7 +32,7 @@ pub enum NamespaceError {
          \"project.gardener.cloud/name\":{project:?}}}"
     )]
     LabelsMissing {
-        /// Name of the Project.
+        /// Name of the Project that it lacks the label of.
         project: String,
     },
     /// Another Project has it.
@@ -40,7 +40,7 @@ pub enum NamespaceError {
     InUse,
 }
 
-/// The namespace of a Project: the one it names, else one made of its name and uid.
+/// Returns the namespace of a Project: the one it names, else one with a name from the Project's name and uid.
 pub fn namespace_name(project: &Project) -> String {
     if let Some(name) = project.spec.namespace.as_ref().filter(|name| !name.is_empty()) {
         return name.clone();
@@ -61,7 +61,7 @@ fn labels(project: &Project) -> [(String, String); 2] {
     ]
 }
 
-/// Whether a namespace has the labels of a Project.
+/// Returns true if a namespace has the labels of a Project.
 pub fn belongs_to(namespace: &Namespace, project: &Project) -> bool {
     labels(project).iter().all(|(key, value)| namespace.metadata.labels.get(key) == Some(value))
 }
@@ -77,7 +77,7 @@ fn owner_reference(project: &Project) -> OwnerReference {
     }
 }
 
-/// The namespace that is made for a Project.
+/// Returns the new namespace of a Project.
 pub fn new_namespace(project: &Project) -> Namespace {
     let metadata = ObjectMeta {
         labels: labels(project).into(),
@@ -92,10 +92,10 @@ pub fn new_namespace(project: &Project) -> Namespace {
     Namespace { metadata, ..Namespace::default() }
 }
 
-/// A namespace that is there, as the Project's. One that was not made for the Project outlives it.
+/// Returns an existing namespace as the Project's. One that was not created for the Project outlives it.
 ///
 /// # Errors
-/// When it lacks the labels that allow it, or has another Project.
+/// It lacks the labels that allow it, or belongs to another Project.
 pub fn adopt(namespace: &Namespace, project: &Project) -> Result<Namespace, NamespaceError> {
     if !belongs_to(namespace, project) {
         return Err(NamespaceError::LabelsMissing { project: project.metadata.name.clone() });
@@ -116,12 +116,12 @@ pub fn adopt(namespace: &Namespace, project: &Project) -> Result<Namespace, Name
     Ok(adopted)
 }
 
-/// Whether the namespace outlives the Project.
+/// Returns true if the namespace outlives the Project.
 pub fn is_kept(namespace: &Namespace) -> bool {
     crate::annotations::is_true(&namespace.metadata.annotations, annotation::NAMESPACE_KEEP)
 }
 
-/// A namespace that outlives its Project, without the Project's marks.
+/// Returns a namespace that outlives its Project, without the Project's labels and annotations.
 pub fn released(namespace: &Namespace, project: &Project) -> Namespace {
     let mut released = namespace.clone();
     let metadata = &mut released.metadata;
@@ -140,8 +140,8 @@ pub fn released(namespace: &Namespace, project: &Project) -> Namespace {
 /// Name of the ResourceQuota of a Project's namespace.
 pub const QUOTA: &str = "gardener";
 
-/// The quota that a Project's namespace gets: that of the first entry whose selector takes the Project's labels; one without
-/// a selector takes all.
+/// Returns the quota for a Project's namespace: that of the first entry whose selector matches the Project's labels;
+/// one without a selector matches all.
 ///
 /// # Errors
 /// A selector cannot be read.
@@ -161,8 +161,8 @@ pub fn quota_of<'a>(
     Ok(None)
 }
 
-/// The ResourceQuota of a Project's namespace, as the configuration has it: bounds that are there stay as somebody has set
-/// them, others that the configuration does not know go.
+/// Returns the ResourceQuota of a Project's namespace: the limits of the configuration, except that a limit that is
+/// already stored keeps its value. Stored limits that the configuration does not name are removed.
 pub fn quota(config: &ResourceQuota, stored: Option<&ResourceQuota>, project: &Project) -> ResourceQuota {
     let mut quota = stored.cloned().unwrap_or_default();
     let metadata = &mut quota.metadata;

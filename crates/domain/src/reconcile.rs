@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When a Shoot is reconciled: what raises its generation, and when gardenlet acts although nothing changed.
+//! Triggers of a Shoot's reconciliation: changes that raise its generation, and runs of gardenlet without a change.
 //!
 //! Source: pkg/apiserver/registry/core/shoot/strategy.go, pkg/gardenlet/controller/shoot/shoot/helper,
 //! pkg/utils/gardener/shoot.go @ v1.120.0; docs/usage/shoot/shoot_updates.md.
@@ -24,10 +24,10 @@ pub const SKIPPED_SHOOT_IS_PENDING: Releases = Releases::since(126);
 /// every reconciliation, which the extension would carry out each time.
 pub const CONTROL_PLANE_HAS_PURPOSE: Releases = Releases::until(123);
 
-/// What a write makes of `metadata.generation` and of the operation annotation.
+/// Effect of a write on `metadata.generation` and on the operation annotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GenerationChange {
-    /// Whether the generation rises by one.
+    /// True if the generation rises by one.
     pub increase: bool,
     /// `gardener.cloud/operation` afterwards; `None` if it is absent or consumed.
     pub operation: Option<String>,
@@ -50,10 +50,10 @@ const ROTATIONS: [&str; 13] = [
     operation::ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE,
 ];
 
-/// What an update of the main resource does. `new` has the stored status already.
+/// Returns the effect of an update of the main resource. `new` has the stored status already.
 ///
 /// The first reason that applies ends the evaluation: a changed spec hides the operation annotation, which then stays
-/// until the next write. Of several operations each is judged on its own, and one that another includes is dropped.
+/// until the next write. Each of several operations is judged on its own, and one that another includes is dropped.
 pub fn generation_on_update(old: &Shoot, new: &Shoot) -> GenerationChange {
     let present = new.metadata.annotation(annotation::OPERATION);
     let keep = |increase| GenerationChange { increase, operation: present.map(str::to_owned) };
@@ -89,8 +89,8 @@ pub fn generation_on_update(old: &Shoot, new: &Shoot) -> GenerationChange {
     GenerationChange { increase, operation: (!left.is_empty()).then(|| annotations::join_operations(&left)) }
 }
 
-/// Whether a status write raises the generation: while the control plane migration has ended on the old seed, and when a
-/// rotation of the key that encrypts etcd is prepared that completes itself.
+/// Returns true if a status write raises the generation: while the control plane migration has ended on the old seed,
+/// and when a rotation of the key that encrypts etcd is prepared that completes itself.
 pub fn status_update_raises_generation(old: &Shoot, new: &Shoot) -> bool {
     let is_migrated = new.status.last_operation.as_ref().is_some_and(|operation| {
         operation.r#type == OperationType::Migrate.as_str()
@@ -99,7 +99,8 @@ pub fn status_update_raises_generation(old: &Shoot, new: &Shoot) -> bool {
     is_migrated || (rotation::completes_itself(&new.status) && !rotation::completes_itself(&old.status))
 }
 
-/// Whether a changed spec counts at once. In a confined roll-out only the switch to and from hibernation does.
+/// Returns true if a changed spec raises the generation at once. In a confined roll-out only the switch to and from
+/// hibernation does.
 fn spec_counts(old: &ShootSpec, new: &ShootSpec) -> bool {
     if is_confined(new) { is_hibernation_enabled(old) != is_hibernation_enabled(new) } else { old != new }
 }
@@ -108,23 +109,23 @@ fn needs_force_deletion(shoot: &Shoot) -> bool {
     annotations::is_true(&shoot.metadata.annotations, annotation::CONFIRMATION_FORCE_DELETION)
 }
 
-/// Whether changes of the spec wait for the maintenance time window.
+/// Returns true if changes of the spec wait for the maintenance time window.
 pub fn is_confined(spec: &ShootSpec) -> bool {
     spec.maintenance.as_ref().and_then(|maintenance| maintenance.confine_spec_update_rollout) == Some(true)
 }
 
-/// Whether the spec asks for hibernation.
+/// Returns true if the spec enables hibernation.
 pub fn is_hibernation_enabled(spec: &ShootSpec) -> bool {
     spec.hibernation.as_ref().and_then(|hibernation| hibernation.enabled) == Some(true)
 }
 
-/// Whether the Shoot's nodes have SSH access: there are workers, and it is not switched off.
+/// Returns true if the Shoot's nodes have SSH access: it has workers, and access is not disabled.
 pub fn has_ssh_access(spec: &ShootSpec) -> bool {
     let switch = spec.provider.workers_settings.as_ref().and_then(|settings| settings.ssh_access.as_ref());
     !spec.provider.workers.is_empty() && switch.is_none_or(|ssh_access| ssh_access.enabled)
 }
 
-/// What gardenlet does to a Shoot next.
+/// Returns the operation that gardenlet performs on a Shoot next.
 pub fn operation_type(shoot: &Shoot) -> OperationType {
     let last = shoot.status.last_operation.as_ref();
     let last_type = last.and_then(|operation| OperationType::parse(&operation.r#type));
@@ -146,19 +147,19 @@ pub fn operation_type(shoot: &Shoot) -> OperationType {
         {
             unfinished
         }
-        // Without a type, too: the Pending operation of a Shoot that was skipped when it was new.
+        // This includes the Pending operation without a type of a Shoot that was skipped when it was new.
         _ => OperationType::Reconcile,
     }
 }
 
-/// What gardenlet's configuration says about when to reconcile (`controllers.shoot`), and its version.
+/// Settings of gardenlet for the time of reconciliations (`controllers.shoot`), and its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GardenletSettings {
     /// Time between two reconciliations; 1h by default.
     pub sync_period: TimeDelta,
-    /// Whether the annotations `ignore` and `sync-period` count in all namespaces; in `garden` they always do.
+    /// True if the annotations `ignore` and `sync-period` count in all namespaces; in `garden` they always do.
     pub respect_sync_period_overwrite: bool,
-    /// Whether a Shoot that is up to date is reconciled in its maintenance time window only.
+    /// True if a Shoot that is up to date is reconciled in its maintenance time window only.
     pub reconcile_in_maintenance_only: bool,
     /// This gardenlet's version, as in `status.gardener.version`.
     pub gardener_version: String,
@@ -178,7 +179,7 @@ impl Default for GardenletSettings {
     }
 }
 
-/// When gardenlet begins with a Shoot that it has not seen before.
+/// Time of gardenlet's first pass over a Shoot that it has not seen before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueue {
     /// At once.
@@ -187,7 +188,7 @@ pub enum Enqueue {
     Within(Span),
 }
 
-/// When gardenlet comes back to a Shoot by itself.
+/// Time of gardenlet's next pass over a Shoot without a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextSync {
     /// Not before something changes.
@@ -203,16 +204,16 @@ pub enum NextSync {
 pub struct Schedule {
     /// True if a pass at this instant reconciles.
     pub reconcile_now: bool,
-    /// When the first pass is, if gardenlet sees the Shoot for the first time at this instant.
+    /// Time of the first pass, if gardenlet sees the Shoot for the first time at this instant.
     pub enqueue: Enqueue,
-    /// When the next pass is, after a reconciliation that succeeded and after none.
+    /// Time of the next pass, whether this one reconciles or not.
     pub requeue: NextSync,
 }
 
-/// How long an operation in the window of the Shoot counts as the one of this window.
+/// Maximum age of an operation in the Shoot's window that counts as the one of the present window.
 const SAME_WINDOW: TimeDelta = TimeDelta::hours(6);
 
-/// What gardenlet does with a Shoot at an instant.
+/// Returns gardenlet's decision about a Shoot at an instant.
 ///
 /// Upstream's extra turn, a random point in the rest of the window for a Shoot that gardenlet sees for the first time
 /// in its window, is [`Enqueue::Within`] with the rest of that window.
@@ -220,7 +221,7 @@ pub fn schedule(shoot: &Shoot, settings: &GardenletSettings, now: DateTime<Utc>)
     schedule_of(shoot, operation_type(shoot), settings, now)
 }
 
-/// As [`schedule`], for an operation that is known already.
+/// Like [`schedule`], for an operation that is already known.
 pub fn schedule_of(
     shoot: &Shoot,
     operation: OperationType,
@@ -256,7 +257,8 @@ fn is_failed(shoot: &Shoot, settings: &GardenletSettings) -> bool {
     is_failed_and_observed(shoot, &settings.gardener_version)
 }
 
-/// Whether the last operation failed for good: nobody changed the Shoot since, and the same version looked at it.
+/// Returns true if the last operation failed for good: the Shoot has not changed since, and was observed by the same
+/// version.
 pub fn is_failed_and_observed(shoot: &Shoot, gardener_version: &str) -> bool {
     shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::FAILED)
         && shoot.metadata.generation == shoot.status.observed_generation
@@ -272,12 +274,13 @@ fn respects_overwrite(shoot: &Shoot, settings: &GardenletSettings) -> bool {
     settings.respect_sync_period_overwrite || shoot.metadata.namespace == "garden"
 }
 
-/// Whether gardenlet leaves the Shoot alone.
+/// Returns true if gardenlet ignores the Shoot.
 pub fn is_ignored(shoot: &Shoot, settings: &GardenletSettings) -> bool {
     respects_overwrite(shoot, settings) && annotations::is_true(&shoot.metadata.annotations, annotation::SHOOT_IGNORE)
 }
 
-/// Time between two reconciliations of a Shoot: the configured one, or a longer one of its own where that counts.
+/// Returns the time between two reconciliations of a Shoot: the configured one, or a longer one of its own where that
+/// counts.
 pub fn sync_period(shoot: &Shoot, settings: &GardenletSettings) -> TimeDelta {
     let own = || {
         let text = shoot.metadata.annotation(annotation::SHOOT_SYNC_PERIOD)?;
@@ -303,7 +306,7 @@ mod tests {
         }
     }
 
-    /// A Shoot from words: `payload`, `confine`, `hibernated`, `no-ssh`, `deleted`, `force`.
+    /// Creates a Shoot from words: `payload`, `confine`, `hibernated`, `no-ssh`, `deleted`, `force`.
     fn shoot(words: &str, state: &str, operation: &str) -> Shoot {
         let mut shoot = Shoot::default();
         shoot.spec.provider.workers.push(Worker::default());
@@ -338,8 +341,8 @@ mod tests {
         shoot
     }
 
-    /// Old, new, state of the last operation, operation annotation; whether the generation rises, and what becomes of
-    /// the annotation. Source: docs/usage/shoot-operations/shoot_operations.md, shoot_updates.md.
+    /// Old, new, state of the last operation, operation annotation; true if the generation rises, and the annotation
+    /// afterwards. Source: docs/usage/shoot-operations/shoot_operations.md, shoot_updates.md.
     const GENERATIONS: &str = "
 -        | -                  | Succeeded  | -                          => same  -
 -        | payload            | Succeeded  | -                          => rises -
@@ -408,7 +411,7 @@ no-ssh   | no-ssh             | Succeeded  | reconcile;rotate-ssh-keypair => ris
         }
     }
 
-    /// Last operation, other circumstances, and what gardenlet does next.
+    /// Last operation, other circumstances, and the next operation of gardenlet.
     const OPERATIONS: &str = "
 -          -          -        => Create
 none       Pending    -        => Reconcile
@@ -470,7 +473,7 @@ Reconcile  Succeeded  migrate  => Migrate
         }
     }
 
-    /// Confined Shoot, window 22:00 to 23:00: now, last success; whether gardenlet reconciles, and its first turn.
+    /// Confined Shoot, window 22:00 to 23:00: now, last success; true if gardenlet reconciles, and its first turn.
     const CONFINED: &str = "
 15T10:00:00 14T22:10:00 => no  next
 15T22:10:00 14T22:10:00 => yes rest

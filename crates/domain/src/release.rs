@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Releases of Gardener by which rules are chosen.
+//! Releases of Gardener, by which rules are selected.
 //!
 //! A rule that only some releases have names them in a constant of type [`Releases`] next to it, or in a row of its table,
 //! and takes the [`Release`] of the component that applies it as an argument:

@@ -13,19 +13,19 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::conditions::{get, get_or_initial, updated};
 
-/// A condition, and the instant at which it changes although nothing else does.
+/// A condition, and the instant at which it changes with time alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// The condition.
     pub condition: Condition,
-    /// When its threshold has passed.
+    /// Instant at which its threshold has passed.
     pub changes_at: Option<DateTime<Utc>>,
 }
 
-/// Whether the extensions that are installed on a Seed work.
+/// Checks that the extensions that are installed on a Seed work.
 ///
-/// The first that applies of: not valid, not installed, not healthy, not rolled out yet. A condition that was `True`
-/// is `Progressing` for the time of the threshold, inclusive, before it is `False`.
+/// Checked in this order; the first that applies counts: not valid, not installed, not healthy, not rolled out yet. A
+/// condition that was `True` is `Progressing` for the time of the threshold, inclusive, before it is `False`.
 pub fn extensions_ready(
     conditions: &[Condition],
     installations: &[&ControllerInstallation],
@@ -77,7 +77,7 @@ pub fn extensions_ready(
     }
 }
 
-/// Whether the backup buckets of a Seed can be used; `None` for a Seed that never had one.
+/// Checks that the backup buckets of a Seed can be used; `None` for a Seed that never had one.
 pub fn backup_buckets_ready(
     conditions: &[Condition],
     buckets: &[&BackupBucket],
@@ -119,7 +119,7 @@ fn failed(old: &Condition, status: &str, reason: &str, message: &str, threshold:
     Checked { condition: updated(old, status, reason, message, &[], now), changes_at }
 }
 
-/// `map[name:text other:text]`, as Go prints it.
+/// Formats entries as `map[name:text other:text]`, like Go.
 fn go_map(entries: &BTreeMap<&str, &str>) -> String {
     let entries: Vec<String> = entries.iter().map(|(name, text)| format!("{name}:{text}")).collect();
     format!("map[{}]", entries.join(" "))
@@ -136,7 +136,8 @@ mod tests {
         Time(start + TimeDelta::seconds(seconds))
     }
 
-    /// An installation whose conditions `Valid`, `Installed`, `Healthy`, `Progressing` are the words, `-` for missing.
+    /// Creates an installation whose conditions `Valid`, `Installed`, `Healthy`, `Progressing` are the words, `-` for
+    /// missing.
     fn installation(name: &str, statuses: &str) -> ControllerInstallation {
         let mut installation = ControllerInstallation::default();
         name.clone_into(&mut installation.metadata.name);
@@ -155,7 +156,7 @@ mod tests {
         installation
     }
 
-    /// Conditions of two installations, and what the Seed says.
+    /// Conditions of two installations, and the condition of the Seed.
     const EXTENSIONS: &str = "
 True True True False  | True True True False   => True AllExtensionsReady All extensions installed into the seed cluster are ready and healthy.
 False True True False | True False True False  => False NotAllExtensionsValid Some extensions are not valid: map[a:Valid is False]

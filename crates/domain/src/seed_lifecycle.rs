@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A gardenlet that does not show any more that it lives: what becomes of its Seed, and then of the Seed's Shoots.
+//! Consequences of a gardenlet that does not renew its Lease: for its Seed, and then for the Seed's Shoots.
 //!
 //! ```text
 //! last renewal ──monitorPeriod──▶ GardenletReady Unknown ──shootMonitorPeriod──▶ its Shoots' conditions Unknown
 //! ```
 //!
-//! What is Unknown stays so until gardenlet itself says something else.
+//! An Unknown status stays until gardenlet itself reports another one.
 //!
 //! Source: pkg/controllermanager/controller/seed/lifecycle @ v1.120.0.
 
@@ -17,38 +17,38 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::care::conditions::condition_types;
 use crate::conditions::{get, initial, merge, updated};
 
-/// Constraints of a Shoot that nobody judges without its gardenlet.
+/// Constraints of a Shoot that only its gardenlet judges.
 const CONSTRAINTS: [&str; 2] = [condition::HIBERNATION_POSSIBLE, condition::MAINTENANCE_PRECONDITIONS_SATISFIED];
 
-/// How long silence is borne.
+/// Periods after which a silent gardenlet has consequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
-    /// `controllers.seed.monitorPeriod`: from the last renewal of the Lease on.
+    /// `controllers.seed.monitorPeriod`: time since the last renewal of the Lease.
     pub monitor: TimeDelta,
-    /// `controllers.seed.shootMonitorPeriod`: from then on, until the Shoots are concerned.
+    /// `controllers.seed.shootMonitorPeriod`: additional time before the Shoots' conditions change.
     pub shoot_monitor: TimeDelta,
 }
 
 impl Default for Periods {
-    /// Those of a landscape; in code `shootMonitorPeriod` is five times the other, 200 s.
+    /// Defaults of a landscape; in upstream's code `shootMonitorPeriod` is five times the other, 200 s.
     fn default() -> Self {
         Self { monitor: TimeDelta::seconds(40), shoot_monitor: TimeDelta::seconds(300) }
     }
 }
 
-/// What is to be done about a Seed.
+/// Consequences for a Seed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Nothing, before an instant.
+    /// Nothing changes before this instant.
     Wait(DateTime<Utc>),
-    /// This is the Seed's condition, and nothing changes for its Shoots before an instant.
+    /// The Seed gets this condition, and nothing changes for its Shoots before an instant.
     SeedUnknown(Condition, DateTime<Utc>),
-    /// This is the Seed's condition, and nobody knows about its Shoots.
+    /// The Seed gets this condition, and the health of its Shoots becomes unknown.
     ShootsUnknown(Condition),
 }
 
-/// Judges a Seed whose gardenlet renewed its Lease last at `renewed`; `None`: never. A Seed without conditions is left
-/// alone: its gardenlet has not come yet. The first instant at which a period has passed counts as behind it.
+/// Judges a Seed whose gardenlet renewed its Lease last at `renewed`; `None`: never. A Seed without conditions is not
+/// judged: its gardenlet has not reported yet. A period has passed from its last instant on.
 pub fn judge(seed: &Seed, renewed: Option<DateTime<Utc>>, periods: Periods, now: Time) -> Option<Verdict> {
     if seed.status.conditions.is_empty() {
         return None;
@@ -69,7 +69,7 @@ pub fn judge(seed: &Seed, renewed: Option<DateTime<Utc>>, periods: Periods, now:
     Some(if ends > now.0 { Verdict::SeedUnknown(condition, ends) } else { Verdict::ShootsUnknown(condition) })
 }
 
-/// What a Shoot's status says of its health when its gardenlet is silent.
+/// Sets the conditions and constraints of a Shoot to `Unknown`, since its gardenlet is silent.
 pub fn forget_health(shoot: &mut Shoot, now: Time) {
     let is_workerless = shoot.spec.provider.workers.is_empty();
     let unknown = |known: &[Condition], type_: &str| {
@@ -98,7 +98,7 @@ mod tests {
         updated(&initial("GardenletReady", at(since)), status, "Some", "Thing.", &[], at(since))
     }
 
-    /// The condition as it stands and since when, the last renewal, now (all in seconds), and what is to be done.
+    /// The condition and the time since which it holds, the last renewal, now (all in seconds), and the verdict.
     const ROWS: &str = "
     True 0     renewed 100   now 100   => wait until 140
     True 0     renewed 100   now 139   => wait until 140

@@ -11,8 +11,8 @@ use crate::release::{Release, Releases};
 /// Releases that check the Seed before an operation begins.
 const CHECKED_FIRST: Releases = Releases::since(139);
 
-/// Description of the operation that does not begin since the Seed is not ready for this gardenlet; `None` if it is, or if
-/// the release checks it later.
+/// Returns the description of an operation that does not begin, since the Seed is not ready for this gardenlet;
+/// `None` if it is, or if the release checks it later.
 ///
 /// Source: `checkSeed` in pkg/gardenlet/controller/shoot/shoot/reconciler.go @ v1.139.0.
 pub fn refusal(seed: &Seed, identity: &Gardener, release: Release) -> Option<String> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Maintenance time windows: how they are read, when they are open, and when the next one comes.
+//! Maintenance time windows: parsing, opening times, and the next window.
 //!
 //! ```text
 //! nominal    22:00 ├──────────────────────────────────┤ 23:00
@@ -16,21 +16,21 @@ use chrono::{DateTime, NaiveTime, TimeDelta, Timelike, Utc};
 
 const DAY: u32 = 24 * 60 * 60;
 
-/// How long before the end of a window no new maintenance begins.
+/// Duration before the end of a window in which no new maintenance begins.
 const CUT_SECONDS: u32 = 15 * 60;
 
 /// A time of day in UTC, whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeOfDay(u32);
 
-/// Why a text is not a time of day: the detail is Go's, `parsing time "x" as "150405-0700": …`.
+/// Error of a text that is not a time of day: the detail is Go's, `parsing time "x" as "150405-0700": …`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("could not parse the value into the maintenanceTime format: {detail}")]
 pub struct ParseError {
     detail: String,
 }
 
-/// Why a window does not parse. The begin is looked at first.
+/// Error of a window that does not parse. The begin is parsed first.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
     /// The begin does not parse.
@@ -42,7 +42,7 @@ pub enum WindowError {
 }
 
 impl TimeOfDay {
-    /// From a count of seconds; more than a day wraps.
+    /// Creates a time of day from a count of seconds; more than a day wraps.
     pub const fn from_seconds(seconds: u32) -> Self {
         Self(seconds % DAY)
     }
@@ -77,7 +77,7 @@ impl fmt::Display for TimeOfDay {
     }
 }
 
-/// Reads by Go's layout `150405-0700` and words failures as Go does.
+/// Parses by Go's layout `150405-0700`, with Go's error texts.
 fn parse_time_of_day(text: &str) -> Result<TimeOfDay, String> {
     let cannot = |rest: &str, element: &str| {
         format!("parsing time {text:?} as \"150405-0700\": cannot parse {rest:?} as {element:?}")
@@ -90,7 +90,7 @@ fn parse_time_of_day(text: &str) -> Result<TimeOfDay, String> {
         values.iter_mut().zip([("15", 24, "hour"), ("04", 60, "minute"), ("05", 60, "second")])
     {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count().min(2);
-        // Go takes an hour of one digit, and fails at the minute then.
+        // Go accepts an hour of one digit, and then fails at the minute.
         if digits == 0 || (digits == 1 && element != "15") {
             return Err(cannot(rest, element));
         }
@@ -126,7 +126,7 @@ fn parse_time_of_day(text: &str) -> Result<TimeOfDay, String> {
     let [hour, minute, second] = values;
     let local = hour * 3600 + minute * 60 + second;
     let shift = hours * 3600 + minutes * 60;
-    // Two days are added so that nothing goes below zero.
+    // Two days are added so that the difference stays positive.
     Ok(TimeOfDay::from_seconds(if offset[0] == b'+' { local + 2 * DAY - shift } else { local + shift }))
 }
 
@@ -150,18 +150,19 @@ impl Window {
         Ok(Self { begin, end })
     }
 
-    /// The same window with its end 15 minutes earlier, on the clock face: it may stop crossing midnight by that.
+    /// Returns the same window with its end 15 minutes earlier, on the clock face: it may stop crossing midnight by
+    /// that.
     pub const fn effective(self) -> Self {
         Self { begin: self.begin, end: TimeOfDay::from_seconds(self.end.0 + DAY - CUT_SECONDS) }
     }
 
-    /// From begin to end; a whole day if they are equal.
+    /// Returns the time from begin to end; a whole day if they are equal.
     pub fn duration(self) -> TimeDelta {
         let seconds = (self.end.0 + DAY - self.begin.0) % DAY;
         TimeDelta::seconds(i64::from(if seconds == 0 { DAY } else { seconds }))
     }
 
-    /// Whether an instant, cut to seconds, lies in the window; both ends are inside.
+    /// Returns true if an instant, cut to seconds, lies in the window; both ends are inside.
     pub fn contains(self, instant: DateTime<Utc>) -> bool {
         let time = TimeOfDay::of(instant);
         if self.end < self.begin {
@@ -182,10 +183,11 @@ impl Window {
         if self.end <= self.begin { end + TimeDelta::days(1) } else { end }
     }
 
-    /// The next window as seen from an instant: the one of today if it has not begun, else the one of tomorrow.
+    /// Returns the next window as seen from an instant: the one of today if it has not begun, else the one of
+    /// tomorrow.
     ///
-    /// From inside a window that began yesterday it is the one that begins today; from exactly its begin it is the
-    /// window itself.
+    /// From inside a window that began yesterday it is the one that begins today; from the exact begin of a window it
+    /// is that window.
     pub fn next(self, from: DateTime<Utc>) -> Span {
         let (begin, end) = (self.begin_on_day_of(from), self.end_on_day_of(from));
         let later =
@@ -193,8 +195,8 @@ impl Window {
         Span { earliest: begin + later, end: end + later }
     }
 
-    /// As [`Window::next`], but from inside a window the rest of that window. From its last second on the rest is
-    /// empty and stands for `from` itself.
+    /// Returns the rest of the window that contains `from`; outside of a window, [`Window::next`]. From the window's
+    /// last second on the rest is empty and stands for `from` itself.
     pub fn rest_or_next(self, from: DateTime<Utc>) -> Span {
         if !self.contains(from) {
             return self.next(from);
@@ -225,20 +227,20 @@ impl Span {
         }
     }
 
-    /// Days since 1970 of the span's begin: what tells the draws of one Shoot apart.
+    /// Days since 1970 of the span's begin: the ordinal of the draws of one Shoot.
     pub fn ordinal(self) -> u64 {
         u64::try_from(self.earliest.timestamp().div_euclid(i64::from(DAY))).unwrap_or_default()
     }
 }
 
-/// The window of a Shoot as it is written; `None` if there is none or it does not parse.
+/// Returns the window of a Shoot as specified; `None` if there is none or it does not parse.
 pub fn nominal_window(maintenance: Option<&Maintenance>) -> Option<Window> {
     let window = maintenance?.time_window.as_ref()?;
     Window::parse(&window.begin, &window.end).ok()
 }
 
-/// The part of the maintenance window of the spec in which new maintenance may begin; whether it is the one that counts
-/// now, [`crate::maintenance::upcoming`] knows.
+/// Returns the part of the specified maintenance window in which new maintenance may begin;
+/// [`crate::maintenance::upcoming`] decides whether it is the one that counts now.
 ///
 /// Without `.spec.maintenance.timeWindow`, or with one that does not parse, the window is always open. Never fails.
 /// Source: docs/usage/shoot/shoot_maintenance.md.
@@ -261,7 +263,7 @@ mod tests {
         text.parse().expect("RFC 3339")
     }
 
-    /// Text, and the time of day in UTC or Go's complaint.
+    /// Text, and the time of day in UTC or Go's error.
     const TIMES: &str = r#"
 220000+0000      => 22:00:00
 220000+0100      => 21:00:00
@@ -307,7 +309,7 @@ mod tests {
         assert!(error.starts_with("could not parse end time: "), "{error}");
     }
 
-    /// Nominal window, what is left of it, instants inside, instants outside.
+    /// Nominal window, effective window, instants inside, instants outside.
     const WINDOWS: &str = "
 220000+0000 230000+0000 | 22:00:00 22:45:00 | 15T22:00:00 15T22:45:00 15T22:45:00.9 | 15T21:59:59 15T22:45:01
 230000+0000 010000+0000 | 23:00:00 00:45:00 | 15T23:00:00 15T00:45:00 15T00:00:00   | 15T22:59:59 15T00:45:01 15T12:00:00
@@ -326,7 +328,7 @@ mod tests {
         }
     }
 
-    /// From where, and the next window; the last cell is the rest of the present one.
+    /// Instant, and the next window; the last cell is the rest of the present one.
     const NEXT: &str = "
 22-23 15T10:00:00 => 15T22:00:00 15T22:45:00
 22-23 15T22:10:00 => 16T22:00:00 16T22:45:00 | 15T22:10:00 15T22:45:00

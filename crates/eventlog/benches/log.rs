@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Acknowledged appends on disk, beside what the disk takes, and a start: `cargo bench -p eventlog --bench log`.
+//! Acknowledged appends on disk, compared with the disk's own syncs, and a start: `cargo bench -p eventlog --bench
+//! log`.
 
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use eventlog::bench::{Rate, appends, syncs};
 use eventlog::sled::{Durability, Options, SledLog};
 use eventlog::{EventLog, Revision};
 
-/// Bytes of an object, and of what changes in it each time.
+/// Bytes of an object, and of the part of it that changes each time.
 const OBJECT: (usize, usize) = (5000, 1000);
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a log takes: acknowledged appends of some writers, and what the disk alone takes. Wall time comes from the
+//! Throughput of a log: acknowledged appends of some writers, and syncs of the disk alone. Wall time comes from the
 //! caller.
 
 use std::io::{self, Write};
@@ -15,9 +15,9 @@ use crate::log::{Append, AppendError, EventLog, Expect, append_durably};
 /// Acknowledged operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// How many at the same time.
+    /// Number of concurrent writers.
     pub writers: usize,
-    /// How many in all.
+    /// Total number of operations.
     pub operations: u64,
     /// Operations per second.
     pub per_second: f64,
@@ -42,9 +42,9 @@ impl Rate {
     }
 }
 
-/// Lets `writers` writers append status changes, each to an object of its own with `object` bytes of which `status` are
-/// new each time, one after the other: `appends` in all. `run` tells this run's objects from those of others on the same
-/// log. `wall` gives seconds since some moment.
+/// Lets `writers` writers append status changes, each to an object of its own with `object` bytes of which `status`
+/// are new each time, in sequence: `appends` in all. `run` separates this run's objects from those of others on the
+/// same log. `wall` returns seconds since any fixed instant.
 ///
 /// # Errors
 /// The first append that is refused.
@@ -94,7 +94,7 @@ pub async fn appends(
     Ok(Rate::of(writers, wall() - began, latencies))
 }
 
-/// What the disk takes: a file that grows by `bytes` and is synced (`fdatasync`), one time after the other.
+/// Measures the disk: appends `bytes` to a file and syncs it (`fdatasync`), `count` times in sequence.
 ///
 /// # Errors
 /// The file system's. The file is removed.

@@ -8,8 +8,8 @@
 //! frame  = kind (1 byte) · length (4 bytes) · payload · checksum of kind and payload (8 bytes), little endian
 //! ```
 //!
-//! **Invariants.** Decoding refuses what is malformed, whatever it is; it never panics and never takes more memory than
-//! a small multiple of what it was given.
+//! **Invariants.** Decoding refuses any malformed input; it never panics and never takes more memory than a small
+//! multiple of its input.
 
 use std::sync::Arc;
 
@@ -25,17 +25,17 @@ use crate::splice::{self, Change, Corrupt, checksum, push_varint};
 pub struct Decoder<'a>(&'a [u8]);
 
 impl<'a> Decoder<'a> {
-    /// A decoder of these bytes.
+    /// Creates a decoder of these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// What is left.
+    /// Returns the remaining bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.0
     }
 
-    /// That nothing is left.
+    /// Checks that no bytes remain.
     pub fn end(&self) -> Result<(), Corrupt> {
         if self.0.is_empty() { Ok(()) } else { Err(Corrupt) }
     }
@@ -179,7 +179,7 @@ pub fn put_frame(out: &mut Vec<u8>, kind: u8, payload: &[u8]) {
     out.extend_from_slice(&frame_checksum(kind, payload).to_le_bytes());
 }
 
-/// Bytes of a frame around its payload.
+/// Bytes that a frame adds to its payload.
 pub const FRAME_OVERHEAD: usize = 13;
 
 /// Takes a frame off the front of bytes; `None` if they end before it does, or its checksum is wrong.
@@ -197,7 +197,7 @@ pub fn take_frame<'a>(bytes: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
 }
 
 fn frame_checksum(kind: u8, payload: &[u8]) -> u64 {
-    // Turned, so that the frame of another kind with the same payload has another sum.
+    // Rotated, so that a frame of another kind with the same payload has another sum.
     checksum(payload).rotate_left(u32::from(kind)) ^ u64::from(kind)
 }
 
@@ -236,7 +236,7 @@ pub fn put_append(out: &mut Vec<u8>, append: &Append) {
     put_sections(out, &append.object);
 }
 
-/// An append, as [`put_append`] wrote it.
+/// Decodes an append, as [`put_append`] wrote it.
 pub fn take_append(bytes: &[u8]) -> Result<Append, Corrupt> {
     let mut from = Decoder::new(bytes);
     let key = from.key()?;
@@ -290,7 +290,7 @@ pub fn put_entry(out: &mut Vec<u8>, entry: &Entry, known: bool) {
     splice::encode(before, &entry.object, out);
 }
 
-/// An entry, as [`put_entry`] wrote it; `state` gives what is held of a key at a revision.
+/// Decodes an entry, as [`put_entry`] wrote it; `state` returns the state that is held of a key at a revision.
 pub fn take_entry(bytes: &[u8], state: impl FnOnce(&Key, Revision) -> Option<Sections>) -> Result<Entry, Corrupt> {
     let mut from = Decoder::new(bytes);
     let revision = from.revision()?;
@@ -312,7 +312,7 @@ pub fn take_entry(bytes: &[u8], state: impl FnOnce(&Key, Revision) -> Option<Sec
     Ok(Entry { revision, key, verb, time, actor, writer, object, previous, volatile: flags & 1 != 0 })
 }
 
-/// Appends why an append was refused.
+/// Encodes the reason of a refused append.
 pub fn put_append_error(out: &mut Vec<u8>, error: &AppendError) {
     match error {
         AppendError::Conflict { actual } => {
@@ -338,7 +338,7 @@ pub fn put_append_error(out: &mut Vec<u8>, error: &AppendError) {
     }
 }
 
-/// Why an append was refused, as [`put_append_error`] wrote it.
+/// Decodes the reason of a refused append, as [`put_append_error`] wrote it.
 pub fn take_append_error(bytes: &[u8]) -> Result<AppendError, Corrupt> {
     let mut from = Decoder::new(bytes);
     Ok(match from.byte()? {
@@ -354,7 +354,7 @@ pub fn take_append_error(bytes: &[u8]) -> Result<AppendError, Corrupt> {
     })
 }
 
-/// Appends why a read was refused.
+/// Encodes the reason of a refused read.
 pub fn put_read_error(out: &mut Vec<u8>, error: ReadError) {
     let (kind, revision) = match error {
         ReadError::Compacted(revision) => (0, revision),
@@ -365,7 +365,7 @@ pub fn put_read_error(out: &mut Vec<u8>, error: ReadError) {
     put_number(out, revision.0);
 }
 
-/// Why a read was refused, as [`put_read_error`] wrote it.
+/// Decodes the reason of a refused read, as [`put_read_error`] wrote it.
 pub fn take_read_error(bytes: &[u8]) -> Result<ReadError, Corrupt> {
     let mut from = Decoder::new(bytes);
     let (kind, revision) = (from.byte()?, from.revision()?);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the log stores.
+//! Types of the log's content.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ impl fmt::Display for Revision {
     }
 }
 
-/// Which object: ordered by cluster, resource, namespace, name. Cheap to clone.
+/// Key of an object: ordered by cluster, resource, namespace, name. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// Logical cluster, `garden`, `seed--local`.
@@ -43,20 +43,20 @@ impl fmt::Display for Key {
     }
 }
 
-/// What a change did.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
-    /// The object came into being.
+    /// The object was created.
     Create,
-    /// Something outside `status` changed.
+    /// The object changed outside `status`.
     Update,
-    /// Only `status` (and perhaps metadata) changed; never fails a collection guard.
+    /// Only `status` (and possibly metadata) changed; never fails a collection guard.
     UpdateStatus,
-    /// The object is gone; the entry's sections are its last state.
+    /// The object was deleted; the entry's sections are its last state.
     Delete,
 }
 
-/// Who changed it.
+/// Author of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Actor {
     /// Authenticated user.
@@ -67,7 +67,7 @@ pub struct Actor {
     pub version: Arc<str>,
 }
 
-/// An object's opaque sections; see `apimachinery::encode::Sections` for what generic-apiserver puts there.
+/// An object's opaque sections; see `apimachinery::encode::Sections` for the contents that generic-apiserver writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sections {
     /// Identity, metadata, managed fields, specification and the rest, status.
@@ -79,13 +79,13 @@ pub struct Sections {
 pub struct Entry {
     /// Position in the log; it is the `resourceVersion` of the object.
     pub revision: Revision,
-    /// Which object was changed.
+    /// Key of the changed object.
     pub key: Key,
-    /// What happened.
+    /// Kind of the change.
     pub verb: Verb,
     /// Landscape time; never decreases along the log.
     pub time: DateTime<Utc>,
-    /// Who changed it.
+    /// Author of the change.
     pub actor: Arc<Actor>,
     /// Writer and its sequence number, by which a repeated append is recognised.
     pub writer: (u64, u64),
@@ -93,6 +93,6 @@ pub struct Entry {
     pub object: Sections,
     /// The object before the change; `None` for a creation.
     pub previous: Option<(Revision, Sections)>,
-    /// Whether this is a heartbeat and not history.
+    /// True for a heartbeat, which is not history.
     pub volatile: bool,
 }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The append-only log that is the state of a landscape.
 //!
-//! One change of one object is one entry is one revision. The log assigns revisions, global and strictly rising, checks
-//! an append's expectation on its key and its guards, and tells every subscriber up to which revision it is complete.
+//! One change of one object is one entry is one revision. The log assigns revisions, global and strictly rising,
+//! checks an append's expectation on its key and its guards, and sends every subscriber the revision up to which it
+//! is complete.
 //!
-//! **Invariants.** Knows bytes: no JSON, no kind, no HTTP. A revision is never used twice. What a crash leaves is a prefix
-//! of the log, and holds everything up to each revision that was said to be durable. Volatile entries reach subscribers
-//! and are not history.
+//! **Invariants.** Knows bytes: no JSON, no kind, no HTTP. A revision is never used twice. After a crash the log is a
+//! prefix of what was written, and holds everything up to each revision that was reported as durable. Volatile
+//! entries reach subscribers and are not history.
 //!
-//! **Tour.** [`entry`] what is stored; [`log`] the trait; [`memory`] the log of a simulation; `sled` (a feature of that
-//! name) the log of a landscape on disk; `eventlog-remote`, a crate beside this one, the log of those who are not its
-//! host; [`observed`] one that tells of appends; [`livelock`] when writers answer one another for ever; [`splice`] changes
-//! of bytes; [`codec`] values as bytes; [`replay`] state from entries; [`conformance`] the suite that every
-//! implementation passes; [`validator`] what must hold of every subscription; [`bench`](mod@bench) what a log
-//! takes.
+//! **Tour.** [`entry`] what is stored; [`log`] the trait; [`memory`] the log of a simulation; `sled` (a feature of
+//! that name) the log of a landscape on disk; `eventlog-remote`, a crate of its own, the client for processes other
+//! than the log's host; [`observed`] a log that reports appends; [`livelock`] detection of writers that react to one
+//! another without end; [`splice`] changes of bytes; [`codec`] values as bytes; [`replay`] state from entries;
+//! [`conformance`] the suite that every implementation passes; [`validator`] requirements on every subscription;
+//! [`bench`](mod@bench) throughput of a log.
 
 pub mod bench;
 pub mod codec;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When writers answer one another for ever within one instant, or make new objects without end: time would never move
-//! again.
+//! Detection of live-locks: writers that react to one another indefinitely within one instant, or create objects
+//! without end, so that time would never advance.
 //!
-//! The rule only; the caller, who counts, decides what becomes of it: a simulation fails, a landscape's clock stops.
+//! The rule only; the caller, which counts, decides on the consequence: a simulation fails, a landscape's clock
+//! stops.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,21 +13,21 @@ use rustc_hash::FxHashMap;
 
 use crate::{Actor, Key, Verb};
 
-/// Writes that one object may get at one instant if it is alone.
+/// Maximum number of writes of a single object at one instant.
 const WRITES_OF_ONE_OBJECT: u64 = 64;
-/// More of them for every other object of its cluster that changed at that instant.
+/// Additional writes for every other object of its cluster that changed at that instant.
 const WRITES_PER_OTHER_OBJECT: u64 = 4;
-/// Writes at one instant in all.
+/// Maximum number of writes at one instant.
 const WRITES: u64 = 1_000_000;
-/// Objects by which one owner's may become more at one instant.
+/// Maximum increase in the number of one owner's objects at one instant.
 const NEW_OBJECTS_OF_ONE_OWNER: u64 = 10_000;
-/// Creations that one owner may get at one instant, whatever of them is deleted again.
+/// Maximum number of creations for one owner at one instant, including objects that are deleted again.
 const CREATIONS_OF_ONE_OWNER: u64 = 100_000;
-/// Creations without an owner that one component may make in one collection at one instant. Other clients may make any
-/// number.
+/// Maximum number of creations without an owner by one component in one collection at one instant. Other clients have
+/// no limit.
 const CREATIONS_WITHOUT_OWNER: u64 = 100_000;
 
-/// What happened too often at one instant.
+/// A limit that was exceeded at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveLock {
     /// The object of the last write.
@@ -35,22 +36,22 @@ pub struct LiveLock {
     pub actor: Actor,
     /// The instant.
     pub at: Instant,
-    /// Writes of the object at that instant; creations, if that is what there were too many of.
+    /// Writes of the object at that instant; creations, if `created` is set.
     pub writes: u64,
-    /// Set: too many objects were created, and whose they are.
+    /// Group of the objects that were created too often; None: an object was written too often.
     pub created: Option<Created>,
 }
 
-/// Whose objects were created without end.
+/// Group of objects that were created without end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Created {
-    /// Those of one owner, `KIND NAME`.
+    /// Objects of one owner, `KIND NAME`.
     Of(String),
-    /// Those of a collection, by one component.
+    /// Objects of a collection, by one component.
     InCollection,
 }
 
-/// The controller that a created or deleted object says it is of.
+/// The controller in an object's owner references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// Its uid.
@@ -91,7 +92,7 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// Counts a write; an answer says that it is one too many.
+    /// Counts a write; returns the live-lock if it is one too many.
     pub fn count(&mut self, at: Instant, key: &Key, actor: &Actor) -> Option<LiveLock> {
         if at != self.at {
             self.forget();
@@ -111,7 +112,7 @@ impl Writes {
         locked.then(|| LiveLock { key: key.clone(), actor: actor.clone(), at, writes, created: None })
     }
 
-    /// Begins to count anew.
+    /// Resets the counters.
     pub fn forget(&mut self) {
         self.all = 0;
         self.objects.clear();
@@ -119,16 +120,16 @@ impl Writes {
     }
 }
 
-/// Whose objects are counted together.
+/// Group of objects that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Family {
     /// Cluster and uid of the owner.
     Owner(Arc<str>, String),
-    /// Cluster, resource and namespace, and who creates there.
+    /// Cluster, resource and namespace, and the creating user.
     Collection(Arc<str>, Arc<str>, Arc<str>, Arc<str>),
 }
 
-/// How many objects there were made.
+/// Numbers of creations and deletions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Made {
     creations: u64,
@@ -144,8 +145,8 @@ pub struct Creations {
 }
 
 impl Creations {
-    /// Counts a creation or a deletion, other changes not; an answer says that it is a creation too many. One that is
-    /// refused for that must not be made.
+    /// Counts a creation or a deletion; other changes do not count. Returns the live-lock if it is a creation too
+    /// many, which the caller must then refuse.
     pub fn count(
         &mut self,
         at: Instant,
@@ -193,12 +194,12 @@ impl Creations {
         Some(LiveLock { key, actor, at, writes: creations, created })
     }
 
-    /// Whether a creation was too many since it was begun to count.
+    /// Returns true if a creation has exceeded a limit since the last reset.
     pub fn is_exceeded(&self) -> bool {
         self.exceeded
     }
 
-    /// Begins to count anew.
+    /// Resets the counters.
     pub fn forget(&mut self) {
         self.made.clear();
         self.exceeded = false;
@@ -213,7 +214,8 @@ mod tests {
         Instant::from_timestamp(1_690_488_000 + second, 0).expect("in range")
     }
 
-    /// How many writes of one object are let through, with so many others of its cluster and of another cluster.
+    /// Checks the number of allowed writes of one object, with so many changed others in its cluster and in another
+    /// one.
     #[track_caller]
     fn check(others: u64, elsewhere: u64, expected: u64) {
         let mut writes = Writes::default();
@@ -246,8 +248,8 @@ mod tests {
         (!uid.is_empty()).then(|| Owner { uid: uid.to_owned(), name: "ReplicaSet web".to_owned() })
     }
 
-    /// How many pods are let through at one instant, of an owner or of none, for a component or for somebody else;
-    /// `deletions` before each creation.
+    /// Checks the number of pods that are allowed at one instant, with an owner or without, for a component or for
+    /// another client; `deletions` before each creation.
     #[track_caller]
     fn check_creations(uid: &str, version: &str, deletions: usize, expected: Option<u64>) {
         let mut creations = Creations::default();

@@ -10,26 +10,26 @@ use chrono::{DateTime, Utc};
 
 use crate::entry::{Actor, Entry, Key, Revision, Sections, Verb};
 
-/// Guards that an append may carry.
+/// Maximum number of guards of an append.
 pub const MAX_GUARDS: usize = 8;
 
-/// Bytes that an object may have, all sections together: 1.5 MiB, as etcd takes by default.
+/// Maximum number of bytes of an object, all sections together: 1.5 MiB, etcd's default.
 pub const MAX_OBJECT_BYTES: usize = 3 * 512 * 1024;
 
-/// What must hold of the key that is written.
+/// Expectation on the key that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// No object.
+    /// The object does not exist.
     Absent,
     /// The object at this revision.
     Revision(Revision),
 }
 
-/// What else must still hold: "unchanged since" of what admission read. At most 8 an append.
+/// Expectation on other keys: "unchanged since" of what admission read. At most 8 per append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// The object's last change is not after the revision (and it still exists or not, as it was then). Volatile
-    /// entries are no change.
+    /// entries do not count as changes.
     Key(Key, Revision),
     /// No creation, deletion or change outside `status` in (cluster, resource) after the revision.
     Collection(Arc<str>, Arc<str>, Revision),
@@ -38,19 +38,19 @@ pub enum Guard {
 /// One change to append.
 #[derive(Clone, Debug)]
 pub struct Append {
-    /// Which object is to be changed.
+    /// Key of the object to change.
     pub key: Key,
     /// Expectation on it.
     pub expect: Expect,
     /// Expectations on others.
     pub guards: Vec<Guard>,
-    /// What happens.
+    /// Kind of the change.
     pub verb: Verb,
     /// The object after the change; for a deletion its last state.
     pub object: Sections,
-    /// Whether this is a heartbeat.
+    /// True for a heartbeat.
     pub volatile: bool,
-    /// Who changes it.
+    /// Author of the change.
     pub actor: Arc<Actor>,
     /// Landscape time of the writer; the log raises it to the last entry's if it is earlier.
     pub time: DateTime<Utc>,
@@ -58,14 +58,14 @@ pub struct Append {
     pub writer: (u64, u64),
 }
 
-/// What became of an append.
+/// Result of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// Revision of the entry.
     pub revision: Revision,
 }
 
-/// Why an append was refused.
+/// Reason for which an append was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
     /// The key is not as expected; its present revision, if it exists.
@@ -83,14 +83,14 @@ pub enum AppendError {
     /// The log is closed.
     #[error("the log is closed")]
     Closed,
-    /// More appends wait than the log takes: try again in a moment.
+    /// More appends wait than the log accepts: try again in a moment.
     #[error("the log has too much to do")]
     Busy,
-    /// No answer came, however often it was asked: the change may have been made or not. Read the object.
+    /// No answer after all attempts: the change may have been made or not. Read the object.
     #[error("whether the change was made is not known: {0}")]
     Unknown(String),
-    /// Objects are created without end within one instant, in the words of [`crate::livelock::LiveLock`]: this one was
-    /// not.
+    /// Objects are created without end within one instant, as [`crate::livelock::LiveLock`] reports it: this one was
+    /// not created.
     #[error("{0}")]
     LiveLock(String),
     /// The storage failed; fatal.
@@ -98,7 +98,7 @@ pub enum AppendError {
     Storage(String),
 }
 
-/// Why a read was refused.
+/// Reason for which a read was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// The revision was compacted away; the oldest that is retained.
@@ -112,7 +112,7 @@ pub enum ReadError {
     Closed,
 }
 
-/// What a subscriber is told.
+/// Message to a subscriber.
 #[derive(Clone, Debug)]
 pub enum Message {
     /// An entry, in revision order.
@@ -169,12 +169,13 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// # });
 /// ```
 pub trait EventLog: Send + Sync + fmt::Debug + 'static {
-    /// Appends one change: it is in order, and readers see it. What leaves the process waits for [`EventLog::durable`].
+    /// Appends one change: it has its place in the order, and readers see it. Data that leaves the process must wait
+    /// for [`EventLog::durable`].
     fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>>;
     /// Waits until everything up to a revision is as durable as the implementation promises.
     ///
     /// # Errors
-    /// [`AppendError::Storage`]: it is not, and whether it will be is not known.
+    /// [`AppendError::Storage`]: it is not durable, and may or may not become so.
     fn durable(&self, revision: Revision) -> BoxFuture<Result<(), AppendError>>;
     /// Revision of the last entry.
     fn head(&self) -> Revision;
@@ -186,11 +187,12 @@ pub trait EventLog: Send + Sync + fmt::Debug + 'static {
         to: Revision,
         cluster: Option<&str>,
     ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>>;
-    /// Entries after `from`, as they come, with positions.
+    /// Subscribes to entries after `from`, with positions.
     fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError>;
     /// All objects at a retained revision, with the revision of their last change, in key order.
     fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>>;
-    /// As [`EventLog::state_at`], of one resource only, `core.gardener.cloud/shoots`: the others' content is not read.
+    /// Like [`EventLog::state_at`], for one resource, `core.gardener.cloud/shoots`: the contents of others are not
+    /// read.
     fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<Result<Snapshot, ReadError>>;
     /// Forgets history up to `revision`.
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A log in front of another one, whose appends somebody is told of first, who may refuse them.
+//! A log in front of another one: an observer is called with each append first, and may refuse it.
 //!
-//! **Deliberately absent**: changing an append. Who is told may close the log behind.
+//! **Deliberately absent**: changing an append. The observer may close the log behind.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use crate::entry::{Entry, Revision};
 use crate::log::{Append, AppendError, Appended, BoxFuture, EventLog, ReadError, Snapshot, Subscription};
 
-/// What somebody says who was told of an append: nothing, or why it is refused.
+/// Answer of an observer: nothing, or a refusal.
 pub trait Verdict {
-    /// Why the append is refused.
+    /// Returns the reason for which the append is refused.
     fn refusal(self) -> Option<AppendError>;
 }
 
@@ -27,7 +27,7 @@ impl Verdict for Option<AppendError> {
     }
 }
 
-/// A log, and who is told of an append before it is made.
+/// A log, and the observer of its appends.
 pub struct Observed<F> {
     log: Arc<dyn EventLog>,
     observer: F,
@@ -38,7 +38,8 @@ where
     F: Fn(&Append) -> V + Send + Sync + 'static,
     V: Verdict,
 {
-    /// `observer` is told of every append to `log` that comes this way, also of those that the log then refuses.
+    /// Wraps `log`; `observer` is called with every append that is made through the wrapper, also with those that the
+    /// log then refuses.
     pub fn new(log: Arc<dyn EventLog>, observer: F) -> Self {
         Self { log, observer }
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! State from entries, and the canonical log.
 //!
-//! The canonical log holds what the same seed and input give byte for byte: no wall time, no writer, no volatile entry.
+//! The canonical log has the bytes that the same seed and input reproduce: no wall time, no writer, no volatile
+//! entry.
 //!
 //! ```text
 //! entry   = revision · nanoseconds since 1970 · verb · cluster · resource · namespace · name · user · component ·
@@ -19,7 +20,7 @@ use crate::entry::{Actor, Entry, Key, Revision, Sections, Verb};
 use crate::log::Snapshot;
 use crate::splice;
 
-/// Folds entries, in order, into the state that they lead to.
+/// Folds entries, in order, into the resulting state.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
     state: BTreeMap<Key, (Revision, Sections)>,
@@ -29,10 +30,10 @@ pub struct Replay {
     entries: u64,
 }
 
-/// Where a replay and a state differ.
+/// Difference between a replay and a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which object it is.
+    /// Key of the object.
     pub key: Key,
     /// Its revision by the replay, if it exists there.
     pub replayed: Option<Revision>,
@@ -41,12 +42,13 @@ pub struct Difference {
 }
 
 impl Replay {
-    /// A replay from the beginning.
+    /// Creates a replay from the beginning.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A replay that goes on from a state, for a log whose beginning is compacted; its hash is of what it was given.
+    /// Creates a replay that continues from a state, for a log whose beginning is compacted; its hash covers the
+    /// applied entries.
     pub fn starting_at(state: Snapshot) -> Self {
         let state = state.into_iter().map(|(key, revision, sections)| (key, (revision, sections))).collect();
         Self { state, ..Self::default() }
@@ -92,7 +94,7 @@ impl Replay {
         &self.state
     }
 
-    /// How many entries of history were applied.
+    /// Number of entries of history that were applied.
     pub fn entries(&self) -> u64 {
         self.entries
     }
@@ -102,7 +104,7 @@ impl Replay {
         self.canonical.hash()
     }
 
-    /// The first difference, in key order, to a state as [`crate::EventLog::state_at`] gives it.
+    /// Returns the first difference, in key order, to a state of [`crate::EventLog::state_at`].
     pub fn difference(&self, live: &[(Key, Revision, Sections)]) -> Option<Difference> {
         let live: BTreeMap<_, _> = live.iter().map(|(key, revision, sections)| (key, (*revision, sections))).collect();
         let replayed = self.state.iter().map(|(key, (revision, sections))| (key, (*revision, sections)));
@@ -133,7 +135,7 @@ impl Canonical {
     }
 }
 
-/// Appends the canonical form of an entry, all but its change.
+/// Appends the canonical form of an entry without its change.
 pub(crate) fn canonical_head(
     revision: Revision,
     time: DateTime<Utc>,
@@ -143,7 +145,7 @@ pub(crate) fn canonical_head(
     out: &mut Vec<u8>,
 ) {
     out.extend_from_slice(&revision.0.to_le_bytes());
-    // After the year 2262 the nanoseconds exceed 64 bits, of which the hash needs no more than some.
+    // After the year 2262 the nanoseconds exceed 64 bits; for the hash the lower ones are enough.
     let nanos = time.timestamp().wrapping_mul(1_000_000_000).wrapping_add(i64::from(time.timestamp_subsec_nanos()));
     out.extend_from_slice(&nanos.to_le_bytes());
     out.push(match verb {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Changes of bytes: what differs between two states of an object, section by section.
+//! Changes of bytes: the difference between two states of an object, section by section.
 //!
 //! ```text
 //! change   = changed sections as bits of one byte, first section lowest; then for each of them:
@@ -13,24 +13,24 @@ use bytes::Bytes;
 
 use crate::entry::Sections;
 
-/// What differs between two states of an object, encoded; one splice per section.
+/// Difference between two states of an object, encoded; one splice per section.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Change(Box<[u8]>);
 
-/// A change that cannot be what was written, or belongs to another state.
+/// A malformed change, or one that belongs to another state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the stored change does not fit the object it is for")]
 pub struct Corrupt;
 
 impl Change {
-    /// What makes `new` of `old`.
+    /// Computes the change from `old` to `new`.
     pub fn between(old: &Sections, new: &Sections) -> Self {
         let mut out = Vec::with_capacity(96);
         encode(old, new, &mut out);
         Self(out.into_boxed_slice())
     }
 
-    /// A change as it was encoded; checked when it is applied.
+    /// Wraps an encoded change; it is checked when it is applied.
     pub fn from_encoded(encoded: Box<[u8]>) -> Self {
         Self(encoded)
     }
@@ -43,7 +43,7 @@ impl Change {
     /// The state after the change. Sections without a change share their bytes with `old`.
     ///
     /// # Errors
-    /// If the change is malformed, or a section's checksum says that `old` is another state.
+    /// The change is malformed, or a section's checksum shows that `old` is another state.
     pub fn apply(&self, old: &Sections) -> Result<Sections, Corrupt> {
         let (&mask, mut rest) = self.0.split_first().ok_or(Corrupt)?;
         let mut new = old.clone();
@@ -131,7 +131,8 @@ pub(crate) fn varint(from: &mut &[u8]) -> Result<usize, Corrupt> {
     Err(Corrupt)
 }
 
-/// 64 bits that tell accidents, not attackers: four lanes of multiply and rotate, the length mixed in.
+/// Computes a checksum of 64 bits against accidents, not attackers: four lanes of multiply and rotate, mixed with the
+/// length.
 pub fn checksum(bytes: &[u8]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     const STEP: u64 = 0xc2b2_ae3d_27d4_eb4f;
@@ -169,7 +170,7 @@ mod tests {
         Sections { parts: parts.map(|part| Bytes::copy_from_slice(part.as_bytes())) }
     }
 
-    /// Bytes that the change takes, and that it leads from `old` to `new`.
+    /// Checks the bytes of the change, and that it leads from `old` to `new`.
     #[track_caller]
     fn check(old: [&str; 5], new: [&str; 5], size: usize) {
         let (old, new) = (sections(old), sections(new));

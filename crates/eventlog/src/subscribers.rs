@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who is told of entries: one bounded queue each.
+//! Subscribers to entries: one bounded queue each.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -26,7 +26,7 @@ struct Subscriber {
 struct Queue {
     messages: VecDeque<Message>,
     waker: Option<Waker>,
-    /// Nothing more comes; what is queued is still delivered.
+    /// Nothing is added any more; queued messages are still delivered.
     cut: bool,
     /// The subscription was dropped.
     gone: bool,
@@ -51,7 +51,7 @@ impl Subscribers {
         Subscription { messages: Box::pin(Messages(subscriber)) }
     }
 
-    /// Hands an entry, and the position behind it, to everybody whom it concerns; the position to everybody.
+    /// Sends an entry to the subscribers of its cluster, and its position to all subscribers.
     pub(crate) fn publish(&mut self, entry: &Arc<Entry>) {
         self.0.retain(|subscriber| {
             let matches = subscriber.cluster.as_ref().is_none_or(|cluster| *cluster == entry.key.cluster);
@@ -59,7 +59,7 @@ impl Subscribers {
             if queue.gone {
                 return false;
             }
-            // A position that nobody has seen yet says nothing that the next one does not say.
+            // A queued position is superseded by the next one.
             if matches!(queue.messages.back(), Some(Message::Position(_))) {
                 queue.messages.pop_back();
             }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must hold of every subscription: order, no gap, no duplicate, positions that keep their word.
+//! Requirements on every subscription: order, no gap, no duplicate, correct positions.
 
 use std::sync::Arc;
 
 use crate::entry::{Entry, Revision};
 use crate::log::{EventLog, Message, ReadError};
 
-/// Watches over one subscription: feed it every message, then [`WatchValidator::finish`].
+/// Validates one subscription: push every message, then [`WatchValidator::finish`].
 ///
 /// A subscription that was cut and resumed is one subscription: resume at [`WatchValidator::position`] and go on.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct WatchValidator {
     position: Revision,
 }
 
-/// What a subscription did wrong.
+/// Violation by a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// An entry that was delivered before.
@@ -29,7 +29,7 @@ pub enum Violation {
     Order {
         /// The late entry.
         entry: Revision,
-        /// What came before it.
+        /// The entry before it.
         last: Revision,
     },
     /// An entry at or below the revision from which the subscription starts.
@@ -40,7 +40,7 @@ pub enum Violation {
         /// Start of the subscription.
         from: Revision,
     },
-    /// An entry that a position had said to be delivered already, or an outdated position: it was ahead.
+    /// An entry that a position had already covered, or an outdated position: the position was ahead.
     #[error("{late} came after the position {position}")]
     PositionAhead {
         /// The late entry or position.
@@ -53,27 +53,27 @@ pub enum Violation {
     PositionBehind {
         /// The position.
         position: Revision,
-        /// What came before it.
+        /// The entry before it.
         last: Revision,
     },
     /// An entry of another cluster.
     #[error("entry {0} is of a cluster that was not asked for")]
     Cluster(Revision),
-    /// An entry that was never delivered, although a position says so.
+    /// An entry that was never delivered, although a position covers it.
     #[error("entry {0} was not delivered")]
     Gap(Revision),
-    /// An entry that the log does not have, or has otherwise.
+    /// An entry that the log does not have, or has with another content.
     #[error("entry {0} differs from the log's")]
     Content(Revision),
 }
 
 impl WatchValidator {
-    /// A validator of a subscription with these arguments.
+    /// Creates a validator of a subscription with these arguments.
     pub fn new(from: Revision, cluster: Option<&str>) -> Self {
         Self { from, cluster: cluster.map(Arc::from), seen: Vec::new(), last: from, position: from }
     }
 
-    /// Takes a message.
+    /// Validates a message.
     pub fn push(&mut self, message: &Message) -> Result<(), Violation> {
         match message {
             Message::Entry(entry) => {
@@ -109,12 +109,12 @@ impl WatchValidator {
         Ok(())
     }
 
-    /// Up to which revision the subscription is complete: where to resume it.
+    /// Returns the revision up to which the subscription is complete: the one to resume it at.
     pub fn position(&self) -> Revision {
         self.position.max(self.last)
     }
 
-    /// Compares what came up to the position with what the log holds. Volatile entries may be missing there.
+    /// Compares the entries up to the position with those of the log. Volatile entries may be missing there.
     ///
     /// # Errors
     /// The read's error; inside it the violation, if there is one.
@@ -145,7 +145,8 @@ mod tests {
     use crate::conformance::{block_on, put};
     use crate::memory::MemoryLog;
 
-    /// What a validator says of messages about a log with the entries 1 to 4: `e3` an entry, `p3` a position.
+    /// Checks the validator's result for messages about a log with the entries 1 to 4: `e3` an entry, `p3` a
+    /// position.
     #[track_caller]
     fn check(from: u64, messages: &str, expected: Result<(), Violation>) {
         let log = MemoryLog::new();

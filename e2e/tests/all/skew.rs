@@ -104,7 +104,7 @@ fn who_has_become_illegal_waits_until_it_is_legal_again() {
     let pod = until(&sandbox, "gardener-controller-manager", is_ready);
     assert_eq!(pod["status"]["containerStatuses"][0]["restartCount"], 0, "the same process goes on");
     let logs = runtime(&sandbox, &["logs", "deployment/gardener-controller-manager"]);
-    assert_eq!(logs.matches("its version may run beside the others again").count(), 1, "{logs}");
+    assert_eq!(logs.matches("its version may run alongside the others again").count(), 1, "{logs}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn where_versions_are_only_warned_of_everybody_starts() {
     // Who runs is told, and goes on.
     let begun = Clock::wall().now();
     let logs = || runtime(&sandbox, &["logs", "deployment/gardener-controller-manager"]);
-    let told = "its version must not run beside the others any more: gardener-controller-manager";
+    let told = "its version must not run alongside the others any more: gardener-controller-manager";
     while !logs().contains(told) {
         assert!(Clock::wall().now() - begun < LIMIT, "{}", logs());
     }

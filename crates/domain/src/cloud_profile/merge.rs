@@ -8,8 +8,8 @@ use api::core::{CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVe
 use super::{kubernetes_version, machine_image_version};
 use crate::capabilities::{self, ARCHITECTURE, Capabilities, machine_type_architecture};
 
-/// A NamespacedCloudProfile's specification in the format of its parent: with capabilities made of legacy fields of
-/// architectures if the parent registers capabilities, else with legacy fields only.
+/// Returns a NamespacedCloudProfile's specification in the format of its parent: with capabilities derived from
+/// legacy fields of architectures if the parent registers capabilities, else with legacy fields only.
 ///
 /// Source: TransformSpecToParentFormat in pkg/utils/gardener/namespacedcloudprofile.go @ v1.149.0.
 pub fn in_format_of_parent(spec: &NamespacedCloudProfileSpec, parent: &CloudProfileSpec) -> NamespacedCloudProfileSpec {
@@ -85,9 +85,10 @@ pub fn merge(parent: &CloudProfileSpec, overlay: &NamespacedCloudProfileSpec) ->
     merged
 }
 
-/// What the status of a NamespacedCloudProfile shows, without versions that its parent and itself have lost meanwhile.
+/// Returns the shown status of a NamespacedCloudProfile without versions that its parent and itself have lost
+/// meanwhile.
 ///
-/// The status is written some moments after they change; until then it must not give away versions that nobody was seen
+/// The status is written some moments after they change; until then it must not offer versions that no Shoot was seen
 /// to use. `None`: nothing was lost.
 pub fn without_lost_versions(
     shown: &CloudProfileSpec,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which CloudProfile a Shoot refers to ([`resolve`]), and what it offers; [`merge()`] of a NamespacedCloudProfile with its
-//! parent is a module of its own.
+//! The CloudProfile that a Shoot refers to ([`resolve`]), and its offer; [`merge()`] of a NamespacedCloudProfile with
+//! its parent is a module of its own.
 //!
 //! Source: pkg/apis/core/v1beta1/helper/cloudprofile.go, pkg/utils/gardener/cloudprofile.go @ v1.120.0.
 
@@ -82,7 +82,7 @@ pub fn no_reference(release: Release) -> String {
     if counts_by_name(release) { NO_PROFILE_NAME.to_owned() } else { Unresolved::NoReference.to_string() }
 }
 
-/// Where [`resolve`] looks for profiles.
+/// Source of the profiles for [`resolve`].
 pub trait Profiles {
     /// The CloudProfile of a name.
     fn cloud_profile(&mut self, name: &str) -> Option<Arc<CloudProfile>>;
@@ -108,7 +108,8 @@ impl Resolved {
         }
     }
 
-    /// What it offers: the spec of a CloudProfile, the merged spec in the status of a NamespacedCloudProfile.
+    /// Returns the offer of the profile: the spec of a CloudProfile, the merged spec in the status of a
+    /// NamespacedCloudProfile.
     pub fn spec(&self) -> &CloudProfileSpec {
         match self {
             Self::Cluster(profile) => &profile.spec,
@@ -117,7 +118,7 @@ impl Resolved {
     }
 }
 
-/// Why a Shoot has no profile. The texts are upstream's.
+/// Reason why a Shoot has no profile. The texts are upstream's.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unresolved {
     /// The Shoot refers to none.
@@ -178,11 +179,12 @@ pub fn volume_type<'a>(spec: &'a CloudProfileSpec, name: &str) -> Option<&'a Vol
     spec.volume_types.iter().find(|entry| entry.name == name)
 }
 
-/// The machine image that is shown to users as the default for a pool: the first image, in the profile's order, of which a
-/// version is supported, not expired, and can be run by the pool, and of it the highest such version; where it has no supported
-/// one, the highest that is unclassified. A pool that is updated in place needs a version that says it can be.
+/// The machine image that is shown to users as the default for a pool: the first image, in the profile's order, of
+/// which a version is supported, not expired, and can be run by the pool, and of it the highest such version; without
+/// a supported one, the highest that is unclassified. A pool that is updated in place needs a version that supports
+/// it.
 ///
-/// Never a preview, a deprecated or an expired version, unlike what an empty image may give.
+/// Never a preview, a deprecated or an expired version, unlike the version that an empty image may get.
 pub fn shown_default_image<'a>(
     spec: &'a CloudProfileSpec,
     worker: &Worker,

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use crate::release::Releases;
 use crate::versions::{Expirable, Moment};
 
-/// gardener-controller-manager writes the status.
+/// Releases whose gardener-controller-manager writes the status.
 const WRITTEN: Releases = Releases::since(149);
 
 /// Status of a profile at an instant; `None` if the release does not write it.

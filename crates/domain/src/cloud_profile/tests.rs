@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Profiles of Shoots, and what they offer.
+//! Profiles of Shoots, and their offers.
 
 use apimachinery::meta::Time;
 
@@ -111,8 +111,8 @@ fn a_shoot_has_the_profile_of_its_reference_and_a_namespaced_one_is_of_its_names
     }
 }
 
-/// What a profile offers of its images, in its order; `s` supported, `~` deprecated, `?` preview, `!` expired, `a` for arm64,
-/// `k` for kubelets from 1.31 on, `i` updated in place. The pool, and the default that is shown.
+/// Images that a profile offers, in its order; `s` supported, `~` deprecated, `?` preview, `!` expired, `a` for
+/// arm64, `k` for kubelets from 1.31 on, `i` updated in place. The pool, and the default that is shown.
 const SHOWN_IMAGES: &str = "
 one 1.0.0 1.1.0 ; two 9.0.0s              | amd64         => one 1.1.0
 one 1.0.0s 1.1.0 1.2.0? 1.3.0~            | amd64         => one 1.0.0

@@ -8,7 +8,7 @@ use apimachinery::meta::ByteString;
 
 use super::{MINUTE, fill};
 
-/// References of a SecretBinding without namespace mean its own.
+/// Sets the namespace of a SecretBinding's references without one to its own.
 pub fn secret_binding(binding: &mut SecretBinding) {
     if binding.secret_ref.namespace.is_empty() {
         binding.secret_ref.namespace.clone_from(&binding.metadata.namespace);
@@ -16,7 +16,7 @@ pub fn secret_binding(binding: &mut SecretBinding) {
     quota_namespaces(&mut binding.quotas, &binding.metadata.namespace);
 }
 
-/// References of a CredentialsBinding without namespace mean its own.
+/// Sets the namespace of a CredentialsBinding's references without one to its own.
 pub fn credentials_binding(binding: &mut CredentialsBinding) {
     if binding.credentials_ref.namespace.is_empty() {
         binding.credentials_ref.namespace.clone_from(&binding.metadata.namespace);
@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// Kind, `globallyEnabled`, `autoEnable`; what `autoEnable` is then.
+    /// Kind, `globallyEnabled`, `autoEnable`; the resulting `autoEnable`.
     #[test]
     fn an_extension_that_is_enabled_globally_is_enabled_for_shoots_once() {
         for (kind, globally, automatically, expected) in [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the API server fills in where a manifest is silent (pkg/apis/core/v1beta1/defaults_*.go @ v1.120.0).
+//! Defaults of the API server for fields that a manifest omits (pkg/apis/core/v1beta1/defaults_*.go @ v1.120.0).
 //!
 //! Defaults run after decoding, on creation and on update, before admission; they are frozen when the object is
 //! written. Every function is idempotent: defaulting a defaulted object changes nothing.

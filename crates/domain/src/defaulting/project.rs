@@ -126,7 +126,7 @@ mod tests {
                 expected.iter().map(|(name, roles)| (*name, roles.to_vec())).collect();
             assert_eq!(found, expected);
         };
-        // Another owner takes the role over.
+        // Another owner gets the role.
         check(
             "bob",
             &[("alice", &["admin", "owner"]), ("bob", &["viewer"])],

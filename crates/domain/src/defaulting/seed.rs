@@ -9,10 +9,10 @@ use api::kubernetes::core::{ObjectReference, SecretReference};
 use super::quantity;
 use crate::release::{Release, Releases};
 
-/// `loadBalancerServices.zonalIngress.enabled` is true.
+/// Releases in which `loadBalancerServices.zonalIngress.enabled` is true by default.
 const ZONAL_INGRESS: Releases = Releases::since(131);
 
-/// `persistentVolumeClaimAutoscaler.enabled` is false.
+/// Releases in which `persistentVolumeClaimAutoscaler.enabled` is false by default.
 const VOLUME_AUTOSCALER: Releases = Releases::since(145);
 
 /// Fills the defaults of a Seed, those of a release of gardener-apiserver.

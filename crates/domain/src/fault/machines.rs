@@ -13,13 +13,13 @@ use crate::rollout::machine::ProviderError;
 pub const CREATE_ERROR: &str = "create-error";
 /// A Node never registers.
 pub const NEVER_JOINS: &str = "never-joins";
-/// A Node registers and never becomes Ready.
+/// A Node registers and does not become Ready.
 pub const JOINS_NOT_READY: &str = "joins-not-ready";
 /// The taint for missing critical components stays on a Node.
 pub const CRITICAL_COMPONENTS_STUCK: &str = "critical-components-stuck";
-/// A condition of a Node says that something is wrong.
+/// A condition of a Node reports a problem.
 pub const NODE_UNHEALTHY: &str = "node-unhealthy";
-/// A Node object vanishes.
+/// A Node object is deleted.
 pub const NODE_OBJECT_DELETED: &str = "node-object-deleted";
 /// Evictions from a Node are refused.
 pub const DRAIN_BLOCKED_BY_PDB: &str = "drain-blocked-by-pdb";
@@ -27,9 +27,9 @@ pub const DRAIN_BLOCKED_BY_PDB: &str = "drain-blocked-by-pdb";
 pub const POD_TERMINATION_HANGS: &str = "pod-termination-hangs";
 /// The provider refuses to delete a VM.
 pub const VM_DELETE_ERROR: &str = "vm-delete-error";
-/// The provider refuses to create a VM while there are enough.
+/// The provider refuses to create a VM while a maximum number exists.
 pub const QUOTA_EXCEEDED: &str = "quota-exceeded";
-/// The provider refuses everything.
+/// The provider refuses all requests.
 pub const PROVIDER_OUTAGE: &str = "provider-outage";
 /// The update in place of a node's operating system fails.
 pub const OS_UPDATE_FAILS: &str = "os-update-fails";
@@ -37,26 +37,26 @@ pub const OS_UPDATE_FAILS: &str = "os-update-fails";
 pub const KUBELET_UNHEALTHY_AFTER_UPDATE: &str = "kubelet-unhealthy-after-update";
 /// gardener-node-agent reports no result of an update in place.
 pub const NODE_AGENT_SILENT: &str = "node-agent-silent";
-/// The update in place of a node takes this long.
+/// The update in place of a node has a fixed duration.
 pub const IN_PLACE_DURATION: &str = "in-place-duration";
 
 /// Setting of [`NODE_UNHEALTHY`]: type of the condition.
 pub const CONDITION: &str = "condition";
 /// Setting of [`NODE_UNHEALTHY`]: its status.
 pub const STATUS: &str = "status";
-/// Setting of [`DRAIN_BLOCKED_BY_PDB`]: whether the budget never allows anything.
+/// Setting of [`DRAIN_BLOCKED_BY_PDB`]: true if the budget never allows an eviction.
 pub const MISCONFIGURED: &str = "misconfigured";
-/// Setting of [`OS_UPDATE_FAILS`]: how it fails.
+/// Setting of [`OS_UPDATE_FAILS`]: type of the failure.
 const UPDATE_FAILURE: &str = "kind";
 /// Value of [`UPDATE_FAILURE`]: the command that updates the operating system fails.
 const COMMAND: &str = "command";
-/// Value of [`UPDATE_FAILURE`]: it meets network problems.
+/// Value of [`UPDATE_FAILURE`]: the update meets network problems.
 const NETWORK_PROBLEMS: &str = "network-problems";
-/// Value of [`UPDATE_FAILURE`]: the machine comes back with the version of before.
+/// Value of [`UPDATE_FAILURE`]: the machine restarts with the previous version.
 const ROLLBACK: &str = "rollback";
-/// Setting of [`IN_PLACE_DURATION`]: how long, in seconds.
+/// Setting of [`IN_PLACE_DURATION`]: the duration, in seconds.
 pub const SECONDS: &str = "seconds";
-/// Setting of [`QUOTA_EXCEEDED`]: how many VMs there may be.
+/// Setting of [`QUOTA_EXCEEDED`]: maximum number of VMs.
 pub const MAX: &str = "max";
 
 /// Codes of machine-controller-manager's providers.
@@ -185,7 +185,7 @@ pub(super) const KINDS: [Kind; 15] = [
     ),
 ];
 
-/// What a fault can name of a Machine.
+/// Properties of a Machine that a fault can select.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineFacts<'a> {
     /// Namespace and name of its Shoot.
@@ -194,13 +194,13 @@ pub struct MachineFacts<'a> {
     pub pool: &'a str,
     /// Number of its zone in the pool, from 1 on, as in the MachineDeployment's name.
     pub zone: Option<i32>,
-    /// Which Machine of its MachineDeployment it is, from 1 on.
+    /// Number of the Machine in its MachineDeployment, from 1 on.
     pub ordinal: Option<i32>,
     /// Its name, and that of its Node.
     pub name: &'a str,
 }
 
-/// Whether an active fault of a kind is about a Machine.
+/// Returns true if an active fault of a kind selects a Machine.
 pub fn hits_machine(fault: &Fault, kind: &str, machine: MachineFacts<'_>, now: DateTime<Utc>) -> bool {
     let spec = &fault.spec;
     let names = |shoot: &api::terrarium::FaultShoot| {
@@ -215,7 +215,7 @@ pub fn hits_machine(fault: &Fault, kind: &str, machine: MachineFacts<'_>, now: D
         && state(fault, now) == State::Active
 }
 
-/// The error that the provider answers with.
+/// Returns the error with which the provider answers.
 pub fn provider_error(fault: &Fault) -> ProviderError {
     let setting = |name: &str| fault.spec.settings.get(name).filter(|value| !value.is_empty()).cloned();
     let code = match fault.spec.kind.as_str() {
@@ -238,8 +238,8 @@ pub fn unhealthy_condition(fault: &Fault) -> (&str, &str) {
     (type_, setting(STATUS).unwrap_or(if type_ == "Ready" { "False" } else { "True" }))
 }
 
-/// How an update in place fails that an [`OS_UPDATE_FAILS`] or [`KUBELET_UNHEALTHY_AFTER_UPDATE`] hits. `desired` and
-/// `current` are versions of the operating system.
+/// Returns the failure of an update in place that an [`OS_UPDATE_FAILS`] or [`KUBELET_UNHEALTHY_AFTER_UPDATE`] hits.
+/// `desired` and `current` are versions of the operating system.
 pub fn update_failure(fault: &Fault, desired: &str, current: &str) -> Failure {
     if fault.spec.kind == KUBELET_UNHEALTHY_AFTER_UPDATE {
         return Failure::Kubelet;
@@ -251,7 +251,7 @@ pub fn update_failure(fault: &Fault, desired: &str, current: &str) -> Failure {
     }
 }
 
-/// How long an update takes that an [`IN_PLACE_DURATION`] hits.
+/// Returns the duration of an update that an [`IN_PLACE_DURATION`] hits.
 pub fn in_place_duration(fault: &Fault) -> Option<TimeDelta> {
     let seconds: u32 = fault.spec.settings.get(SECONDS)?.parse().ok()?;
     Some(TimeDelta::seconds(seconds.into()))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults: what goes wrong on purpose. Their kinds, whether they hit, and what of.
+//! Injected faults: their kinds, their activity, and the objects that they hit.
 //!
-//! A fault is an object; the component that it hits asks [`is_active`] and the function of its kind, and counts the hit with
-//! [`hit`] before it lets it happen.
+//! A fault is an object; the component that it hits calls [`is_active`] and the function of its kind, and counts the
+//! hit with [`hit`] before the fault takes effect.
 
 mod machines;
 
@@ -30,20 +30,20 @@ use crate::last_operation::{CODES, TaskFailure};
 pub struct Kind {
     /// Name of the kind: `task-fails`.
     pub name: &'static str,
-    /// What it does, in a sentence without its full stop.
+    /// Effect of the fault, a sentence without its full stop.
     pub effect: &'static str,
-    /// What it is addressed to.
+    /// Type of object that the fault hits.
     pub target: Target,
-    /// Whether it is there all the time until it is cleared or over, and cannot be counted.
+    /// True if the fault lasts until it is cleared or over, and has no count.
     pub lasts: bool,
     /// Its settings.
     pub settings: &'static [Setting],
 }
 
-/// What a kind of fault is addressed to.
+/// Type of object that a kind of fault hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A Shoot, or any.
+    /// A Shoot; without a name, any Shoot.
     Shoot,
     /// A component, or one pod of it.
     Component,
@@ -69,17 +69,17 @@ pub struct Process<'a> {
 pub struct Setting {
     /// Name of the setting: `task`.
     pub name: &'static str,
-    /// Whether it must be given.
+    /// True if the setting is required.
     pub is_required: bool,
-    /// What it means.
+    /// Meaning of the setting.
     pub meaning: &'static str,
-    /// What it may be; empty: anything.
+    /// Allowed values; empty: any.
     pub values: &'static [&'static str],
 }
 
 /// A process of a component ends.
 pub const COMPONENT_CRASH: &str = "component-crash";
-/// A component reaches nobody.
+/// The requests of a component reach no server.
 pub const COMPONENT_PARTITION: &str = "component-partition";
 /// The cluster of a seed cannot be reached.
 pub const SEED_UNREACHABLE: &str = "seed-unreachable";
@@ -171,7 +171,7 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-/// Fills in what a fault leaves out: it hits once, unless it lasts.
+/// Fills in the defaults of a fault: it hits once, unless it lasts.
 pub fn default(fault: &mut Fault) {
     let spec = &mut fault.spec;
     if spec.times.is_none() && !spec.always {
@@ -182,7 +182,7 @@ pub fn default(fault: &mut Fault) {
     }
 }
 
-/// Everything that is wrong with a fault, in the order of its fields.
+/// Returns all violations of a fault, in the order of its fields.
 pub fn validate(fault: &Fault) -> Vec<FieldError> {
     let (spec, path) = (&fault.spec, Path::new("spec"));
     let mut errors = Vec::new();
@@ -260,19 +260,19 @@ pub fn validate(fault: &Fault) -> Vec<FieldError> {
     errors
 }
 
-/// Why a fault does not hit any more, or that it does.
+/// Activity of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It hits.
     Active,
-    /// It has hit as often as it was to.
+    /// It has reached its number of hits.
     Spent,
     /// Its time is over.
     Over,
 }
 
 impl State {
-    /// In a word.
+    /// Name of the state.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -282,7 +282,7 @@ impl State {
     }
 }
 
-/// Whether a fault hits at an instant. `until` itself is too late.
+/// Returns the state of a fault at an instant; from `until` on it is over.
 pub fn state(fault: &Fault, now: DateTime<Utc>) -> State {
     let spec = &fault.spec;
     if !spec.always && fault.status.times >= spec.times.unwrap_or(1) {
@@ -294,7 +294,7 @@ pub fn state(fault: &Fault, now: DateTime<Utc>) -> State {
     }
 }
 
-/// Whether a fault hits a task of a Shoot's flow, which may have several names.
+/// Returns true if a fault hits a task of a Shoot's flow, which may have several names.
 pub fn fails_task(fault: &Fault, shoot: &Shoot, names: &[&str], now: DateTime<Utc>) -> bool {
     let spec = &fault.spec;
     let is_meant = spec
@@ -307,12 +307,12 @@ pub fn fails_task(fault: &Fault, shoot: &Shoot, names: &[&str], now: DateTime<Ut
         && state(fault, now) == State::Active
 }
 
-/// Whether a kind of fault is about processes of any component.
+/// Returns true if a kind of fault hits processes of any component.
 pub fn acts_on_processes(fault: &Fault) -> bool {
     kind(&fault.spec.kind).is_some_and(|kind| matches!(kind.target, Target::Component | Target::Seed))
 }
 
-/// Whether an active fault of a kind names a process.
+/// Returns true if an active fault of a kind names a process.
 fn names(fault: &Fault, kind: &str, process: Process<'_>, now: DateTime<Utc>) -> bool {
     let spec = &fault.spec;
     spec.kind == kind
@@ -321,12 +321,12 @@ fn names(fault: &Fault, kind: &str, process: Process<'_>, now: DateTime<Utc>) ->
         && state(fault, now) == State::Active
 }
 
-/// Whether a fault ends a process.
+/// Returns true if a fault ends a process.
 pub fn crashes(fault: &Fault, process: Process<'_>, now: DateTime<Utc>) -> bool {
     names(fault, COMPONENT_CRASH, process, now)
 }
 
-/// Whether a request of a process to a cluster reaches nobody; `None`: it is to no cluster.
+/// Returns true if a request of a process to a cluster fails; `cluster` `None`: the request is not to a cluster.
 pub fn cuts_off(fault: &Fault, process: Process<'_>, cluster: Option<&str>, now: DateTime<Utc>) -> bool {
     let seed = fault.spec.seed_name.as_str();
     let to_seed = || cluster.and_then(cluster::seed) == Some(seed);
@@ -338,7 +338,7 @@ pub fn cuts_off(fault: &Fault, process: Process<'_>, cluster: Option<&str>, now:
         || (fault.spec.kind == SEED_UNREACHABLE && state(fault, now) == State::Active && to_seed() && needs_seed())
 }
 
-/// Whether a gardenlet does not renew the heartbeat of its seed.
+/// Returns true if a gardenlet does not renew the heartbeat of its seed.
 pub fn stops_heartbeats(fault: &Fault, gardenlet: Process<'_>, now: DateTime<Utc>) -> bool {
     names(fault, COMPONENT_PARTITION, gardenlet, now)
         || (fault.spec.kind == SEED_UNREACHABLE
@@ -388,7 +388,7 @@ pub fn is_noted(last: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     now - last < NOTED_AGAIN
 }
 
-/// A lasting fault is not counted: each request and each attempt would be a write.
+/// Notes the last target only; a lasting fault is not counted: each request and each attempt would be a write.
 fn note_target(fault: &Fault, last_target: String, now: DateTime<Utc>) -> Option<FaultStatus> {
     let status = &fault.status;
     let is_recent = status.last_time.is_some_and(|last| is_noted(last.0, now));
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_hit_fits_the_kind() {
+    fn selectors_fit_the_kind_of_fault() {
         #[track_caller]
         fn check(kind: &str, change: impl FnOnce(&mut Fault), expected: &[&str]) {
             let mut fault = Fault { metadata: ObjectMeta::named("", "f"), ..Fault::default() };
@@ -503,9 +503,9 @@ mod tests {
         );
     }
 
-    /// Kind, whom it names; who asks, which cluster, and whether it is cut off.
+    /// Kind and selectors of the fault; requesting process, cluster, and the expected answer.
     #[test]
-    fn who_is_cut_off_is_named_or_needs_the_seed() {
+    fn cut_off_processes_are_named_or_need_the_seed() {
         let process = |component, pod, seed| Process { component, pod, seed };
         let gardenlet = process("gardenlet", "g-1", Some("local"));
         let manager = process("gardener-controller-manager", "m-1", None);

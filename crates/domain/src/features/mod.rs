@@ -103,7 +103,7 @@ pub struct AdmissionPlugin {
     range: MinorRange,
     /// True if it cannot be disabled.
     pub required: bool,
-    /// True if it must not be given at all.
+    /// True if it is forbidden in a Shoot's configuration.
     pub forbidden: bool,
     /// True if it may have a config, in releases that check this ([`CONFIGS_ARE_CHECKED`]).
     pub allows_config: bool,
@@ -116,10 +116,10 @@ impl AdmissionPlugin {
     }
 }
 
-/// Releases that refuse a config for a plugin that takes none, and say of forbidden plugins in one error that they are.
+/// Releases that refuse a config for a plugin that takes none, and report forbidden plugins in an error of their own.
 pub const CONFIGS_ARE_CHECKED: Releases = Releases::since(127);
 
-/// Names of the admission plugins that must not be given, in order.
+/// Names of the forbidden admission plugins, in order.
 pub const FORBIDDEN_ADMISSION_PLUGINS: [&str; 1] = ["SecurityContextDeny"];
 
 /// Admission plugin by name; `None` if a release of gardener-apiserver does not know it.
@@ -149,12 +149,12 @@ pub struct ApiVersion {
 }
 
 impl ApiVersion {
-    /// True if a Kubernetes version has it.
+    /// True if a Kubernetes version has this API.
     pub fn is_supported(&self, version: &Version) -> bool {
         self.range.contains(version)
     }
 
-    /// Kubernetes versions that have it, in upstream's words.
+    /// Kubernetes versions that have it, in upstream's format.
     pub fn supported_versions(&self) -> String {
         match (self.range.added, self.range.removed) {
             (Some(added), None) => format!("versions >= 1.{added}"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why maintenance chooses a version, or leaves it: each higher version that is offered, with a word.
+//! Reasons for which maintenance chooses or skips a version: each higher version that is offered, with its reason.
 //!
-//! The reasons are those of the selection itself ([`crate::versions::Choice::reason`]); here they get their words.
+//! The reasons are those of the selection itself ([`crate::versions::Choice::reason`]); this module formats them.
 
 use api::core::{CloudProfileSpec, Shoot, Worker};
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -10,10 +10,10 @@ use crate::maintenance::decision::unsuitable;
 use crate::maintenance::{Outcome, kubernetes_update, machine_image_update};
 use crate::versions::{Expirable, Moment, Reason, State, Strategy, Version, choose};
 
-/// What maintenance would do with one version of a Shoot, and what else is offered.
+/// Decision of maintenance about one version of a Shoot, and the other versions that are offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The field.
+    /// Path of the version's field.
     pub field: String,
     /// The worker pool; `None` for the control plane.
     pub pool: Option<String>,
@@ -23,15 +23,15 @@ pub struct Choice {
     pub current: String,
     /// Its state now; `None` if it is not offered (any more).
     pub state: Option<State>,
-    /// When it expires.
+    /// Expiration of the current version; `None`: it does not expire.
     pub expires: Option<DateTime<Utc>>,
-    /// Whether the owner lets it be updated automatically.
+    /// True if the owner has enabled automatic updates of this version.
     pub auto_update: bool,
-    /// What a run now would do.
+    /// Result of a run at this instant; `None`: no update.
     pub outcome: Option<Outcome>,
-    /// Why nothing can be decided, if it cannot.
+    /// Reason why no decision is possible.
     pub trouble: Option<String>,
-    /// Higher versions that are not chosen, ascending, and why.
+    /// Higher versions that are not chosen, ascending, each with the reason.
     pub others: Vec<(String, String)>,
 }
 
@@ -41,7 +41,7 @@ pub fn choices(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, at
     let auto_kubernetes = auto_update.is_some_and(|auto_update| auto_update.kubernetes_version);
     let auto_images = auto_update.and_then(|auto_update| auto_update.machine_image_version) == Some(true);
     let control_plane = &shoot.spec.kubernetes.version;
-    let asked = Asked { offered, at };
+    let asked = OfferAt { offered, at };
     let field = "spec.kubernetes.version".to_owned();
     let mut choices = vec![asked.kubernetes(field, None, control_plane, auto_kubernetes, None)];
     let raised = choices[0].outcome.as_ref().and_then(Outcome::version).unwrap_or(control_plane);
@@ -59,15 +59,15 @@ pub fn choices(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, at
     choices
 }
 
-/// What is asked of all versions of a Shoot.
+/// Versions that are offered, and the instant at which they are judged.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct OfferAt<'a> {
     offered: &'a CloudProfileSpec,
     at: Moment,
 }
 
-impl Asked<'_> {
-    /// `cap` is the version of the control plane after the run, which no pool exceeds.
+impl OfferAt<'_> {
+    /// Judges a Kubernetes version. `cap` is the version of the control plane after the run, which no pool exceeds.
     fn kubernetes(
         self,
         field: String,
@@ -80,7 +80,7 @@ impl Asked<'_> {
         let outcome = kubernetes_update(current, auto_update, versions, cap, self.at);
         let known = versions.iter().find(|entry| entry.version == current);
         let is_malformed = |version: &str| Version::parse(version).is_err();
-        // Versions are compared in the order of the list, as far as the one in use.
+        // Versions are compared in the order of the list, up to the one in use.
         let compared = versions.iter().map(|entry| entry.version.as_str()).take_while(|version| *version != current);
         let malformed = std::iter::once(current).chain(compared).find(|version| is_malformed(version));
         let trouble = malformed.map(|version| format!("`{version}` is no version, so nothing can be compared with it"));
@@ -146,8 +146,8 @@ impl Asked<'_> {
         })
     }
 
-    /// The higher versions that are not chosen, each with its reason. Candidates come with why they do not take part, if
-    /// they do not; `cap` is the version to which what is selected is lowered.
+    /// Returns the higher versions that are not chosen, each with its reason. A candidate has the reason for which it
+    /// does not take part, if there is one; `cap` is the version to which the selected one is lowered.
     fn others<V: Expirable>(
         self,
         candidates: &[(&V, Option<String>)],
@@ -186,20 +186,20 @@ impl Asked<'_> {
     }
 }
 
-/// What the words of a reason depend on.
+/// Inputs of the text of a reason.
 struct Words<'a> {
     at: Moment,
     current: &'a Version,
     strategy: Strategy,
     selected: Option<&'a str>,
-    /// What is selected is above this version, which is taken in its place.
+    /// Version of the control plane, which is chosen since the selected version is above it.
     cap: Option<&'a Version>,
     /// Automatic updates are off, so nothing is chosen.
     is_off: bool,
 }
 
 impl Words<'_> {
-    /// What follows `it`; `None` for the version that is chosen. No reason means that the version is selected.
+    /// Returns the text after `it`; `None` for the chosen version. No reason means that the version is selected.
     fn of(&self, reason: Option<Reason>, entry: &impl Expirable, version: &Version) -> Option<String> {
         let (major, minor) = (self.current.major, self.current.minor);
         if let Some(cap) = self.cap {

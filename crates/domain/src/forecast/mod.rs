@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The maintenance of one Shoot over a stretch of time: the functions of [`crate::maintenance`], window after window.
 //!
-//! [`course`] walks from run to run. What it takes for granted: every reconciliation succeeds before the next window, and
-//! nobody but maintenance and hibernation schedules changes the Shoot; so nobody selects nodes of a pool that is updated
-//! in place by hand, and what is pending there stays so. Runs lie at the instants that the maintenance controller draws; a
-//! window that is open at the beginning counts with the instant it was drawn for. Rotations end at once, so the next one may
-//! be told of for a window too early when its period ends within a window. Not in the object, and so not known:
-//! which changes of a confined Shoot the next run rolls out beside its own.
+//! [`course`] walks from run to run. Its assumptions: every reconciliation succeeds before the next window, and only
+//! maintenance and hibernation schedules change the Shoot; nodes of a pool with manual in-place updates are therefore
+//! never selected, and its pending updates stay pending. Runs lie at the instants that the maintenance controller
+//! draws; a window that is open at the beginning counts with the instant it was drawn for. Rotations end at once, so
+//! the next one may be reported for a window too early when its period ends within a window. Not in the object, and
+//! so not known: the changes of a confined Shoot that the next run rolls out in addition to its own.
 //!
-//! Most windows change nothing, and those are not looked at: after a run that found nothing to do, the next that can find
-//! something comes with the expiration of a version that the Shoot itself uses, with credentials that are due to be
-//! rotated, or with a change of what is offered; after one that failed or was refused, with any expiration. A run that
+//! Most windows change nothing, and those are skipped: after a run that found nothing to do, the next run that can
+//! find something follows the expiration of a version that the Shoot itself uses, credentials that are due to be
+//! rotated, or a change of the offer; after a run that failed or was refused, it follows any expiration. A run that
 //! changed something is followed by the very next one.
 //!
-//! **Tour.** [`settled`] the Shoot between two runs; [`refusal`] whether the API server would take the result; [`choice`]
-//! why a version is chosen, or not.
+//! **Tour.** [`settled`] the Shoot between two runs; [`refusal`] refusals of the result by the API server; [`choice`]
+//! reasons for and against each version.
 
 pub mod choice;
 pub mod refusal;
@@ -37,34 +37,34 @@ use crate::versions::{Moment, State};
 use crate::window::Span;
 use crate::worker_pool::{self, Effect, PoolForms};
 
-/// What is offered to a Shoot, as time goes by.
+/// Versions that a CloudProfile offers to a Shoot over time.
 #[derive(Clone, Debug, Default)]
 pub struct Offer {
     /// The name by which the Shoot refers to it.
     pub name: String,
-    /// What is offered before the first change.
+    /// Offer before the first change.
     pub first: CloudProfileSpec,
-    /// What is offered from an instant on, in the order of time.
+    /// Offers and the instants from which they hold, in the order of time.
     pub changes: Vec<(DateTime<Utc>, CloudProfileSpec)>,
 }
 
 impl Offer {
-    /// What is offered at an instant.
+    /// Returns the offer at an instant.
     pub fn at(&self, now: DateTime<Utc>) -> &CloudProfileSpec {
         self.changes.iter().rev().find(|(from, _)| *from <= now).map_or(&self.first, |(_, spec)| spec)
     }
 
-    /// The first instant after another at which something else is offered.
+    /// Returns the first instant after another at which the offer changes.
     fn next_change(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.changes.iter().map(|(from, _)| *from).find(|from| *from > after)
     }
 }
 
-/// From when to when, and what the landscape is like.
+/// Period of the forecast, and properties of the landscape.
 pub struct Settings<'a> {
-    /// The beginning.
+    /// Start of the period.
     pub from: DateTime<Utc>,
-    /// The end; a run at this instant still counts.
+    /// End of the period; a run at this instant still counts.
     pub until: DateTime<Utc>,
     /// The landscape's randomness.
     pub draw: &'a Draw<'a>,
@@ -72,12 +72,12 @@ pub struct Settings<'a> {
     pub gates: Gates,
     /// Feature gate `DisableNginxIngressInShoot` of gardener-controller-manager: maintenance turns the addon off.
     pub disables_nginx_ingress: bool,
-    /// How gardenlet computes the hashes of a Shoot's pools.
+    /// Computes the form of the hashes of a Shoot's pools.
     pub forms: &'a dyn Fn(&Shoot) -> PoolForms,
 }
 
 impl Settings<'_> {
-    /// An instant by the rules of the landscape's release.
+    /// Returns an instant with the rules of the landscape's release.
     const fn at(&self, now: DateTime<Utc>) -> Moment {
         Moment::new(now, self.gates.release)
     }
@@ -89,14 +89,14 @@ impl std::fmt::Debug for Settings<'_> {
     }
 }
 
-/// What a change is about.
+/// Subject of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// A Kubernetes version, of the control plane or of a pool.
     Kubernetes,
     /// The machine image version of a pool.
     MachineImage,
-    /// What a new version forbids in the spec.
+    /// A field that a new version forbids.
     Migration,
     /// An operation that waited for maintenance.
     Operation,
@@ -111,7 +111,7 @@ impl Subject {
     pub const ALL: [Self; 6] =
         [Self::Kubernetes, Self::MachineImage, Self::Migration, Self::Operation, Self::Blocked, Self::HashForm];
 
-    /// As scripts read it.
+    /// Name of the subject for scripts.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Kubernetes => "kubernetes",
@@ -131,7 +131,7 @@ pub struct Change {
     pub time: DateTime<Utc>,
     /// The effective window of the run.
     pub window: Span,
-    /// What it is about.
+    /// Subject of the change.
     pub subject: Subject,
     /// The worker pool; `None` for the Shoot as a whole.
     pub pool: Option<String>,
@@ -139,26 +139,26 @@ pub struct Change {
     pub from: Option<String>,
     /// The value after; `None` if it failed.
     pub to: Option<String>,
-    /// Why; for a migration, what is done.
+    /// Reason; for a migration, the change of the spec.
     pub reason: String,
     /// Difference of the requirements documents, where they read otherwise than upstream's code.
     pub reading: Option<String>,
-    /// Whether it happens whatever the owner has configured.
+    /// True if the change happens regardless of the owner's configuration.
     pub is_forced: bool,
-    /// Whether the owner has switched automatic updates of this kind off.
+    /// True if the owner has disabled automatic updates of this kind.
     pub was_opted_out: bool,
-    /// What it does to nodes.
+    /// Effect on the nodes.
     pub effect: Effect,
-    /// Whether the Shoot is hibernated meanwhile, and has no nodes.
+    /// True if the Shoot is hibernated at that time, and has no nodes.
     pub is_hibernated: bool,
-    /// Why it fails, if it does.
+    /// Text of the failure; `None`: the change succeeds.
     pub failure: Option<String>,
 }
 
-/// Changes of a Shoot between two instants, and the state in which the walk ended.
+/// Changes of a Shoot between two instants, and the state at the end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
-    /// Everything that happens, in order. A failure that repeats itself day by day is told once.
+    /// All changes, in order. A failure that repeats itself day by day is reported once.
     pub changes: Vec<Change>,
     /// The Shoot at the end.
     pub last: Shoot,
@@ -181,15 +181,15 @@ pub enum Next {
     Change(Box<Change>),
 }
 
-/// Length of time after the end of a course in which its next change is looked for.
+/// Period after the end of a course in which its next change is searched.
 pub const AHEAD: TimeDelta = TimeDelta::days(3653);
 
-/// When the maintenance of a Shoot is next due after an instant, as the controller draws it.
+/// Returns the next time and window of a Shoot's maintenance after an instant, as the controller draws it.
 pub fn next_run(shoot: &Shoot, after: DateTime<Utc>, draw: &Draw<'_>) -> (DateTime<Utc>, Span) {
     upcoming::run_at_or_after(shoot, after + TimeDelta::nanoseconds(1), draw)
 }
 
-/// What maintenance does to a Shoot from one instant to another. The Shoot is defaulted.
+/// Returns the changes that maintenance makes to a Shoot from one instant to another. The Shoot is defaulted.
 ///
 /// A Shoot that is being deleted, or whose version does not parse, is not maintained.
 pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
@@ -213,7 +213,7 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
 }
 
 impl Course {
-    /// The first change after the end: the first that succeeds, else the first new failure.
+    /// Returns the first change after the end: the first that succeeds, else the first new failure.
     pub fn next_change(&self, offer: &Offer, settings: &Settings<'_>) -> Next {
         let last = settings.until + AHEAD;
         let mut course = Self { changes: Vec::new(), ..self.clone() };
@@ -310,7 +310,7 @@ fn next_cause(shoot: &Shoot, offer: &Offer, at: Moment, has_failed: bool) -> Opt
     dates.chain(offer.next_change(at.now)).chain(rotation).min()
 }
 
-/// One run, while what it does is told.
+/// A run of maintenance, while its changes are collected.
 struct Run<'a> {
     now: DateTime<Utc>,
     span: Span,
@@ -382,7 +382,7 @@ impl Run<'_> {
         }
     }
 
-    /// What a run does whose result is accepted: control plane, pools, what follows from it.
+    /// Returns the changes of a run whose result is accepted: control plane, pools, their consequences.
     fn changes(&self, plan: &Plan) -> Vec<Change> {
         let auto_update =
             self.before.spec.maintenance.as_ref().and_then(|maintenance| maintenance.auto_update.as_ref());
@@ -414,7 +414,7 @@ impl Run<'_> {
             }
             changes.push(change);
         }
-        // Of a round of images that was broken off nobody is told, but what it has changed stays.
+        // A round of images that was broken off is not reported, but its changes stay.
         for (index, pool) in pools.iter().enumerate() {
             let version = |shoot: &Shoot| {
                 let image = shoot.spec.provider.workers.get(index).and_then(|pool| pool.machine.image.as_ref());
@@ -453,7 +453,7 @@ impl Run<'_> {
             plan.operations.iter().partition(|text| operation.is_some() && text.starts_with("Added \""));
         for text in migrations {
             let effect = self.effect(None, |shoot| {
-                // A migration changes no version; what it moves between fields is all that is left to compare.
+                // A migration changes no version; only the fields between which it moves values are left to compare.
                 shoot.spec.clone_from(&plan.shoot.spec);
                 shoot.spec.kubernetes.version.clone_from(&self.before.spec.kubernetes.version);
                 for (pool, before) in shoot.spec.provider.workers.iter_mut().zip(pools) {
@@ -477,7 +477,7 @@ impl Run<'_> {
         changes
     }
 
-    /// The pools whose nodes wait for a person after this run.
+    /// Returns the pools whose nodes wait for a selection by the user after this run.
     fn updated_by_hand(&self, plan: &Plan) -> Vec<String> {
         if is_hibernation_enabled(&self.before.spec) {
             return Vec::new();
@@ -491,9 +491,9 @@ impl Run<'_> {
         by_hand.map(|(pool, _)| pool).collect()
     }
 
-    /// What a change alone does to a pool, or to the pool that it does most to.
+    /// Returns the effect of a single change on a pool; `pool` `None`: the greatest effect on any pool.
     fn effect(&self, pool: Option<&str>, change: impl FnOnce(&mut Shoot)) -> Effect {
-        // Without nodes nothing is to be rolled: new ones come with the new state when the Shoot wakes up.
+        // Without nodes nothing is rolled: new nodes have the new state when the Shoot wakes up.
         if is_hibernation_enabled(&self.before.spec) {
             return Effect::None;
         }
@@ -504,12 +504,12 @@ impl Run<'_> {
         concerned.map(|(_, effect)| effect.effect).max().unwrap_or_default()
     }
 
-    /// What an operation does to the pool that it does most to: a new certificate authority or a new key rolls nodes.
+    /// Returns the greatest effect of an operation on any pool: a new certificate authority or a new key rolls nodes.
     fn effect_of_operation(&self, operation: &str) -> Effect {
         self.effect(None, |shoot| self.begin(shoot, operation))
     }
 
-    /// What gardenlet makes of the status when it begins an operation.
+    /// Sets the status as gardenlet does when it begins an operation.
     fn begin(&self, shoot: &mut Shoot, operation: &str) {
         rotation::begin(&mut shoot.status, &shoot.spec, operation, Time::from_instant(self.now));
     }

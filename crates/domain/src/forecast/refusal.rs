@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the API server would take what maintenance makes of a Shoot.
+//! Check whether the API server would accept the Shoot after maintenance.
 //!
-//! Admission is asked about versions and machine images, static validation about everything. A Shoot comes from a
-//! manifest: what validation says of it unchanged is nothing that maintenance brings, and is left out.
+//! Admission checks versions and machine images, static validation checks everything. A Shoot comes from a manifest:
+//! validation errors of the unchanged Shoot do not result from maintenance, and are left out.
 
 use api::core::{CloudProfileSpec, Shoot};
 use apimachinery::{GroupKind, GroupResource, Status};
@@ -27,7 +27,7 @@ pub fn of(maintained: &Shoot, stored: &Shoot, offered: &CloudProfileSpec, gates:
     of_validation(maintained, stored, gates)
 }
 
-/// As [`of`], where what is offered is not known.
+/// Like [`of`], for an unknown offer: without admission of versions.
 pub fn of_validation(maintained: &Shoot, stored: &Shoot, gates: Gates) -> Option<String> {
     // Validation compares with what a server has stored.
     let stored = with_resource_version(stored);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What becomes of a Shoot between two runs of maintenance: gardenlet does its work, schedules let it sleep and wake.
+//! State of a Shoot between two runs of maintenance: gardenlet reconciles it, schedules hibernate it and wake it up.
 
 use api::constants::{annotation, operation, operation_state};
 use api::core::{InPlaceUpdatesStatus, LastOperation, Shoot};
@@ -10,8 +10,8 @@ use crate::hibernation::{self, LOOK_BACK, TRIGGER_DEADLINE};
 use crate::last_operation::OperationType;
 use crate::{maintenance, rotation};
 
-/// The manifest is taken for what holds at the beginning: schedules count from there, and so do credentials of a Shoot that
-/// is not created yet.
+/// Treats the manifest as the state at the beginning: schedules count from there, and so do credentials of a Shoot
+/// that is not created yet.
 pub(super) fn begin(shoot: &mut Shoot, from: DateTime<Utc>) {
     if shoot.metadata.creation_timestamp.is_zero() {
         shoot.metadata.creation_timestamp = Time::from_instant(from);
@@ -22,14 +22,14 @@ pub(super) fn begin(shoot: &mut Shoot, from: DateTime<Utc>) {
     }
 }
 
-/// Whether the Shoot sleeps and wakes by schedules.
+/// Returns true if the Shoot has hibernation schedules.
 fn has_schedules(shoot: &Shoot) -> bool {
     shoot.spec.hibernation.as_ref().is_some_and(|hibernation| !hibernation.schedules.is_empty())
 }
 
-/// What gardenlet makes of a Shoot until its next window: its operation is done, its tasks are gone, pools that are
-/// updated in place automatically are done, a rotation has come as far as it can. `by_hand` are pools that wait for a
-/// person from now on.
+/// Applies to a Shoot the work of gardenlet until its next window: its operation is done, its tasks are removed,
+/// pools with automatic in-place updates are done, a rotation has advanced as far as it can. `by_hand`: pools that
+/// wait for a selection of nodes by the user from now on.
 pub(super) fn settle(shoot: &mut Shoot, by_hand: &[String], now: DateTime<Utc>) {
     let is_waiting =
         shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::FAILED)
@@ -69,8 +69,8 @@ fn settle_in_place(shoot: &mut Shoot, by_hand: &[String]) {
     }
 }
 
-/// Lets the Shoot sleep or wake as its schedules have asked for since the last look. A switch that the API server would
-/// not take does not happen now; its controller tries again until the activation is too old.
+/// Hibernates the Shoot or wakes it up as its schedules have requested since the last call. A switch that the API
+/// server would refuse does not happen now; its controller tries again until the activation is too old.
 pub(super) fn follow_schedules(shoot: &mut Shoot, now: DateTime<Utc>, is_taken: impl Fn(&Shoot, &Shoot) -> bool) {
     let Some(seen) = shoot.status.last_hibernation_trigger_time.filter(|_| has_schedules(shoot)) else { return };
     let version = shoot.status.gardener.version.clone();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Shoot on its way through the windows.
+//! A Shoot in its successive maintenance windows.
 
 use crate::release::{DOCUMENTED, Release};
 use crate::versions::Moment;
@@ -157,7 +157,7 @@ fn a_failure_that_repeats_itself_is_told_once() {
 }
 
 #[test]
-fn what_the_server_would_refuse_is_blocked_as_a_whole() {
+fn a_result_that_the_server_refuses_is_blocked_as_a_whole() {
     let mut offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");
     offered.machine_images[0].versions[0].kubelet_version_constraint = Some("< 1.32".to_owned());
     let course = check(&shoot("1.31.1", "1.0.0", true), offered, &["18 blocked failed"]);
@@ -217,7 +217,7 @@ fn deleted_and_hibernated_shoots() {
     check(&given, offered, &[]);
 }
 
-/// Hibernated at its window by a schedule, awake at noon: nodes that are not there are not rolled.
+/// Hibernated at its window by a schedule, awake at noon: no nodes exist, so none are rolled.
 #[test]
 fn schedules_let_a_shoot_sleep_through_its_window() {
     let schedule = |start: &str, end: &str| api::core::HibernationSchedule {
@@ -235,7 +235,7 @@ fn schedules_let_a_shoot_sleep_through_its_window() {
     check(&given, offered, &["18 kubernetes 1.31.1->1.32.0 forced rolling"]);
 }
 
-/// The server does not let a Shoot sleep while such an operation waits, so it is awake in its first window.
+/// The server refuses to hibernate a Shoot while such an operation waits, so it is awake in its first window.
 #[test]
 fn a_waiting_operation_keeps_a_shoot_awake() {
     let mut given = shoot("1.31.1", "1.0.0", false);
@@ -247,7 +247,8 @@ fn a_waiting_operation_keeps_a_shoot_awake() {
     check(&given, offered, &["15 operation rolling", "18 kubernetes 1.31.1->1.32.0 forced"]);
 }
 
-/// Nobody selects the nodes, so the pool stays pending and the next change is refused. Automatic updates are done by then.
+/// The nodes are never selected, so the pool stays pending and the next change is refused. Automatic updates are done
+/// by then.
 #[test]
 fn a_pool_that_waits_for_a_person_blocks_what_comes_next() {
     let with_strategy = |strategy: &str| {
@@ -332,8 +333,8 @@ fn choices_say_why_others_are_left() {
     );
 }
 
-/// Kubernetes versions and image versions that are offered, the update strategy, whether updates are automatic; what is
-/// said of the control plane on 1.31.1 and of the image on 1.0.0. Both expire where an arrow says so.
+/// Kubernetes versions and image versions that are offered, the update strategy, true for automatic updates; the
+/// texts about the control plane on 1.31.1 and the image on 1.0.0. Both expire where an arrow says so.
 #[test]
 fn the_reasons_are_true_for_every_strategy() {
     let told = |kubernetes: &str, images: &str, strategy: &str, auto: bool| -> Vec<String> {
@@ -415,7 +416,7 @@ fn choices_that_cannot_be_made_say_what_is_in_the_way() {
     assert_eq!(told(&given, &offered), [no_version("abc"), Some(unknown.to_owned())]);
 }
 
-/// What gardenlet has rotated by the next window is what the API server then judges by.
+/// The API server judges by the state to which gardenlet has rotated by the next window.
 #[test]
 fn a_rotation_is_done_before_the_next_window() {
     let rotated = |operation: &str, phase: &str| {
@@ -484,7 +485,7 @@ fn the_first_change_after_the_end_is_found() {
         // A failure counts only if nothing succeeds later.
         ("1.31.1@2025-08-01", "1.0.0", "2025-08 01 kubernetes forced failed"),
         ("1.31.1@2025-08-01", "1.0.0@2025-09-01 2.0.0", "2025-09 01 machineImage of w 1.0.0->2.0.0 forced rolling"),
-        // A failure within the course is no news.
+        // A failure within the course is not new.
         ("1.31.1@2025-06-20", "1.0.0", "never"),
         ("1.31.1@2045-01-01 1.32.0", "1.0.0", "not before 2035-07-16"),
     ] {
@@ -524,7 +525,7 @@ fn a_change_says_where_the_documents_read_otherwise() {
     }
 }
 
-/// The gate of gardener-controller-manager is carried out once, with the first run.
+/// The gate of gardener-controller-manager takes effect once, with the first run.
 #[test]
 fn the_addon_nginx_ingress_is_turned_off_by_the_first_run() {
     let mut given = shoot("1.34.3", "1.0.0", false);

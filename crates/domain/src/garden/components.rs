@@ -84,7 +84,7 @@ impl Program {
         ROWS[self as usize]
     }
 
-    /// Name in the field, and of the Deployment.
+    /// Name of the component and of its Deployment.
     pub const fn name(self) -> &'static str {
         self.row().name
     }
@@ -130,7 +130,7 @@ impl Program {
         self.row().groups.iter().copied().chain([AUTHENTICATED])
     }
 
-    /// Returns the component of a name in the field.
+    /// Returns the component of a Deployment's name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|program| program.name() == name)
     }
@@ -144,7 +144,7 @@ impl Program {
         is_there.then_some(program)
     }
 
-    /// Returns component and version of an image; None: an image of something else.
+    /// Returns component and version of an image; None: the image of another program.
     pub fn of(image: &str) -> Option<(Self, String)> {
         let (name, tag) = image.rsplit_once(':')?;
         let is_it = |program: &Self| {
@@ -162,8 +162,8 @@ impl Program {
         control_plane::deployment(self.name(), &image, replicas, args, config_map.as_deref())
     }
 
-    /// Schema of the configuration file in a version of Gardener; None: there is no such file, or none of Gardener's. Text
-    /// that is no version gets the schema of all releases.
+    /// Returns the schema of the configuration file in a version of Gardener; None: there is no such file, or none of
+    /// Gardener's. An invalid version gets the schema of all releases.
     pub fn schema(self, version: &str) -> Option<Node> {
         let (_, kind) = self.configuration()?;
         let release = GardenerVersion::parse(version).map_or(Release::UNION, |version| version.served_release());
@@ -171,7 +171,7 @@ impl Program {
     }
 }
 
-/// Name of the Seed of a cluster `seed--NAME`.
+/// Returns the name of the Seed of a cluster `seed--NAME`.
 pub fn seed_of(cluster: &str) -> &str {
     cluster::seed(cluster).unwrap_or(cluster)
 }

@@ -4,7 +4,8 @@
 //! The images have the operator's own version: a Garden names none.
 //!
 //! Unlike upstream: no Pod has to be ready for 30 s before it counts (`minReadySeconds`), the names of images have no
-//! registry, and what a Garden cannot say comes from an optional ConfigMap (see [`overrides_name`]).
+//! registry, and settings that a Garden has no field for are read from an optional ConfigMap (see
+//! [`overrides_name`]).
 //!
 //! Source: pkg/component/gardener/{apiserver,admissioncontroller,controllermanager,scheduler} @ v1.120.0.
 
@@ -19,9 +20,9 @@ use sha2::{Digest, Sha256};
 
 use super::components::Program;
 
-/// Key of a ConfigMap with a component's configuration, or with what is merged over it.
+/// Key of a ConfigMap with a component's configuration, or with its overrides.
 pub const CONFIGURATION_KEY: &str = "config.yaml";
-/// Bytes of a checksum that the name of a ConfigMap shows.
+/// Number of bytes of the checksum in the name of a ConfigMap.
 const CHECKSUM_BYTES: usize = 4;
 
 /// A component of the control plane.
@@ -51,7 +52,7 @@ impl Component {
         }
     }
 
-    /// Name in the field, and of the Deployment.
+    /// Name of the component and of its Deployment.
     pub const fn name(self) -> &'static str {
         self.program().name()
     }
@@ -62,7 +63,7 @@ impl Component {
     }
 }
 
-/// What the operator was started with, as far as it hands it on.
+/// Start-up parameters of the operator that it passes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The operator's version, `v1.120.0`.
@@ -71,12 +72,12 @@ pub struct Settings {
     pub profile: String,
     /// Domain of Shoots without a domain of their own.
     pub default_domain: String,
-    /// How many gardener-apiservers a new Deployment has. Upstream an autoscaler sets the number: a Deployment
-    /// that exists keeps it.
+    /// Number of gardener-apiservers of a new Deployment. Upstream an autoscaler sets the number: a Deployment that
+    /// exists keeps it.
     pub apiservers: i32,
 }
 
-/// What a component is to be.
+/// Desired state of a component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Name of the ConfigMap, and the configuration in it; `None`: it has flags.
@@ -85,13 +86,13 @@ pub struct Wanted {
     pub deployment: Deployment,
 }
 
-/// Name of the optional ConfigMap whose `config.yaml` is merged (JSON merge patch) over a component's configuration; of
-/// gardener-apiserver it has flags by their names without dashes.
+/// Name of the optional ConfigMap whose `config.yaml` is merged (JSON merge patch) over a component's configuration;
+/// for gardener-apiserver it has flags by their names without dashes.
 pub fn overrides_name(component: Component) -> String {
     format!("{}-overrides", component.name())
 }
 
-/// What a component is to be, for a Garden. `overrides` is null where there are none.
+/// Returns the desired state of a component for a Garden. `overrides` is null if there are none.
 pub fn wanted(component: Component, garden: &Garden, settings: &Settings, overrides: &Value) -> Wanted {
     let name = component.name();
     let configuration = configuration(component, garden).map(|mut tree| {
@@ -144,7 +145,7 @@ pub fn deployment(name: &str, image: &str, replicas: i32, args: &[String], confi
     serde_json::from_value(tree).expect("it is a Deployment")
 }
 
-/// What a Garden says of a component's configuration file; overrides are merged over it.
+/// Returns a component's configuration file as the Garden specifies it; overrides are merged over it.
 pub fn configuration(component: Component, garden: &Garden) -> Option<Value> {
     let (api_version, kind) = component.program().configuration()?;
     let gardener = &garden.spec.virtual_cluster.gardener;
@@ -179,7 +180,8 @@ pub fn configuration(component: Component, garden: &Garden) -> Option<Value> {
     Some(tree)
 }
 
-/// The flags of gardener-apiserver: those of the landscape, the Garden's, then the overrides. A flag is there once.
+/// Returns the flags of gardener-apiserver: those of the landscape, the Garden's, then the overrides. Each flag
+/// occurs once.
 fn apiserver_flags(garden: &Garden, settings: &Settings, overrides: &Value) -> Vec<String> {
     let mut flags = vec![
         ("profile".to_owned(), settings.profile.clone()),
@@ -199,7 +201,7 @@ fn apiserver_flags(garden: &Garden, settings: &Settings, overrides: &Value) -> V
     flags.into_iter().map(|(name, value)| format!("--{name}={value}")).collect()
 }
 
-/// The flags that a Garden's settings of gardener-apiserver become.
+/// Returns the flags for a Garden's settings of gardener-apiserver.
 fn garden_flags(config: &GardenerAPIServerConfig) -> Vec<(String, String)> {
     let mut flags = Vec::new();
     if !config.feature_gates.is_empty() {
@@ -237,8 +239,9 @@ pub fn merge(tree: &mut Value, patch: &Value) {
     }
 }
 
-/// What of `wanted` a stored object lacks, as a JSON merge patch; `None`: nothing. What the object has beside it stays:
-/// defaults of the server, annotations of others. Lists are wanted as a whole; an empty value is as good as none.
+/// Returns the fields of `wanted` that a stored object lacks, as a JSON merge patch; `None`: none. Other fields of
+/// the object stay: defaults of the server, annotations of other writers. Lists are replaced as a whole; an empty
+/// value equals an absent one.
 pub fn lacks(stored: &Value, wanted: &Value) -> Option<Value> {
     let is_empty = |value: &Value| match value {
         Value::Null => true,
@@ -265,13 +268,13 @@ pub fn lacks(stored: &Value, wanted: &Value) -> Option<Value> {
     }
 }
 
-/// What a stored Deployment of a component lacks of what it is to be. The operator does not change the number of
-/// gardener-apiservers of a Deployment that exists.
+/// Returns the fields of the desired Deployment that a component's stored one lacks. The operator does not change the
+/// number of gardener-apiservers of a Deployment that exists.
 pub fn component_lacks(component: Component, stored: &Deployment, wanted: &Deployment) -> Option<Value> {
     deployment_lacks(stored, wanted, component == Component::Apiserver)
 }
 
-/// As [`lacks`], of a Deployment; `keeps_replicas`: whether its number of Pods is as it should be, whatever it is.
+/// Like [`lacks`], for a Deployment; `keeps_replicas`: its stored number of replicas stays.
 pub fn deployment_lacks(stored: &Deployment, wanted: &Deployment, keeps_replicas: bool) -> Option<Value> {
     let tree = |deployment: &Deployment| {
         let mut tree = serde_json::to_value(deployment).unwrap_or_default();
@@ -286,7 +289,7 @@ pub fn deployment_lacks(stored: &Deployment, wanted: &Deployment, keeps_replicas
         args.sort_unstable();
         args
     };
-    // The order of flags says nothing, so it is no reason to replace Pods.
+    // The order of flags has no meaning, so it is no reason to replace Pods.
     if args(stored) == args(&wanted)
         && let Some((held, own)) =
             Option::zip(stored.spec.template.spec.containers.first(), wanted.spec.template.spec.containers.first_mut())
@@ -403,7 +406,7 @@ mod tests {
         );
     }
 
-    /// What is stored, what is wanted, and what is sent.
+    /// Stored object, desired object, and patch.
     #[test]
     fn only_what_is_lacking_is_sent() {
         for (stored, wanted, expected) in [

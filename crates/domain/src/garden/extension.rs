@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Operator Extensions: whether the garden itself needs one, and what one becomes in the virtual garden.
+//! Extensions of the operator: whether the garden itself needs one, and its objects in the virtual garden.
 //!
-//! Unlike upstream: nothing is deployed into the runtime cluster, and admission controllers of extensions are not.
+//! Unlike upstream: nothing is deployed into the runtime cluster, not even admission controllers of extensions.
 //!
 //! Source: pkg/operator/controller/extension @ v1.120.0.
 
@@ -26,27 +26,27 @@ const REQUIRED_VIRTUAL: &str = "RequiredVirtual";
 /// Cluster type of the garden itself, which a ControllerRegistration does not have.
 const GARDEN: &str = "garden";
 
-/// How far an Extension is.
+/// Progress of an Extension's installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installation {
     /// There is no Garden.
     NoGarden,
-    /// It could not be deployed: why.
+    /// It could not be deployed; the reason.
     Failed(String),
     /// It is deployed.
     Done,
-    /// What it was deployed as has been removed.
+    /// Its deployment has been removed.
     Deleted,
 }
 
-/// Whether an Extension can be deployed: only a reconciled Garden takes one.
+/// Returns the state that keeps an Extension from being deployed: only a reconciled Garden accepts one.
 pub fn obstacle(garden: Option<&Garden>) -> Option<Installation> {
     let Some(garden) = garden else { return Some(Installation::NoGarden) };
     let is_reconciled = super::status::is_over(garden) && !garden.metadata.is_being_deleted();
     (!is_reconciled).then(|| Installation::Failed("garden is not yet successfully reconciled".to_owned()))
 }
 
-/// Kinds of the garden's own extension objects that an Extension answers for, sorted.
+/// Returns the kinds of the garden's own extension objects that an Extension is responsible for, sorted.
 pub fn required_kinds(extension: &Extension, garden: Option<&Garden>) -> Vec<String> {
     let Some(garden) = garden else { return Vec::new() };
     let spec = &garden.spec;
@@ -98,7 +98,7 @@ pub fn conditions(
     vec![installed, runtime, of_seeds]
 }
 
-/// What an Extension is in the virtual garden; `None`: nothing, since it names no chart.
+/// Returns the objects of an Extension in the virtual garden; `None`: it names no chart.
 pub fn registration(extension: &Extension) -> Option<(ControllerDeployment, ControllerRegistration)> {
     let deployment = extension.spec.deployment.as_ref()?.extension.as_ref()?;
     let name = &extension.metadata.name;
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(obstacle(Some(&garden)), None);
     }
 
-    /// Statuses of condition `Required` of its ControllerInstallations; whether Seeds need the extension.
+    /// Statuses of condition `Required` of its ControllerInstallations; true if Seeds need the extension.
     #[test]
     fn seeds_need_an_extension_that_one_installation_is_required_for() {
         for (required, expected) in [(&[][..], "False"), (&["False"], "False"), (&["False", "True"], "True")] {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tasks of a reconciliation and of a deletion, as data: names, order, and what of them is done here.
+//! The tasks of a reconciliation and of a deletion, as data: names, order, and simulated actions.
 //!
 //! ```text
 //! … ► Deploying Gardener API Server ► Waiting until … rolled out ─┬► Admission Controller, Controller Manager, Scheduler
 //!                                                                 └► Deploy gardener-info ConfigMap ► …
 //! ```
 //!
-//! What is not simulated (DNS, etcds, ingress, observability) is done at once; such tasks are there so that names, order
-//! and percentages are upstream's.
+//! Tasks that are not simulated (DNS, etcds, ingress, observability) are done at once; they are listed so that names,
+//! order and percentages are upstream's.
 //!
 //! Source: pkg/operator/controller/garden/garden/{reconciler_reconcile,reconciler_delete}.go @ v1.120.0.
 
@@ -18,7 +18,7 @@ use api::operator::Garden;
 use super::control_plane::Component;
 use crate::last_operation::{self, TaskFailure};
 
-/// What a task does.
+/// Action of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Nothing that is simulated.
@@ -29,24 +29,24 @@ pub enum Act {
     Deploy(Component),
     /// Waits until a component is rolled out, and no old instance of it is left.
     Wait(Component),
-    /// Deploy the component, and wait until it is ready.
+    /// Deploys a component, and waits until it is ready.
     DeployAndWait(Component),
     /// Creates namespaces of the virtual garden.
     SystemResources,
     /// Writes ConfigMap `gardener-info`.
     GardenerInfo,
-    /// Removes a component's Deployment, and waits until its Pods have gone.
+    /// Removes a component's Deployment, and waits until its Pods are deleted.
     Destroy(Component),
 }
 
 /// A task of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its name, as `lastOperation` says it.
+    /// Name of the task, as in `lastOperation`.
     pub name: &'static str,
-    /// Names of the tasks that come before it.
+    /// Names of its predecessors.
     pub after: &'static [&'static str],
-    /// What it does.
+    /// Action of the task.
     pub act: Act,
 }
 
@@ -81,7 +81,7 @@ const CONNECTION: &str = "Initializing connection to virtual garden cluster";
 const EXTENSIONS: &str = "Deploying extension resources";
 const STALE_EXTENSIONS: &str = "Deleting stale extension resources";
 
-/// What stands before everything else.
+/// Names of the tasks that run before all others.
 const SYSTEM_COMPONENTS: &[&str] = &[
     "Generating generic token kubeconfig",
     "Generating observability ingress password",
@@ -91,8 +91,8 @@ const SYSTEM_COMPONENTS: &[&str] = &[
     "Deploying Istio",
 ];
 
-/// The tasks of a reconciliation, each behind those that it depends on. Without `spec.dns` there are no DNSRecords, without
-/// a backup no bucket, without a dashboard no dashboard.
+/// Returns the tasks of a reconciliation, each behind its predecessors. Without `spec.dns` there are no DNSRecords,
+/// without a backup no bucket, without a dashboard no dashboard.
 pub fn reconciliation(garden: &Garden) -> Vec<Task> {
     use Act::{Deploy, DeployAndWait, Nothing, Wait};
     let mut tasks: Vec<Task> = SYSTEM_COMPONENTS.iter().map(|name| task(name, &[], Nothing)).collect();
@@ -149,7 +149,7 @@ pub fn reconciliation(garden: &Garden) -> Vec<Task> {
     tasks
 }
 
-/// A task that sets up logging or monitoring.
+/// Returns the name of a task that sets up logging or monitoring.
 fn observability(name: &str) -> &'static str {
     match name {
         "fluent-operator" => "Deploying fluent-operator",
@@ -176,41 +176,41 @@ pub fn deletion() -> Vec<Task> {
     ]
 }
 
-/// What became of a task that may run.
+/// State of a task whose predecessors are done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// It is done.
     Done,
     /// It runs.
     Runs,
-    /// It failed: why.
+    /// It failed; the reason.
     Failed(String),
 }
 
-/// How far a flow is.
+/// Progress of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Tasks that run, in the order of the flow.
     pub running: Vec<Task>,
-    /// Tasks that failed; what depends on them does not begin.
+    /// Tasks that failed; tasks that depend on them do not begin.
     pub failures: Vec<TaskFailure>,
     /// Share of the tasks that are done, in per cent.
     pub percent: i32,
 }
 
 impl Progress {
-    /// Whether every task is done.
+    /// True if every task is done.
     pub fn is_finished(&self) -> bool {
         self.running.is_empty() && self.failures.is_empty()
     }
 
-    /// What `lastOperation.description` says meanwhile.
+    /// Returns the text of `lastOperation.description` while the flow runs.
     pub fn description(&self, flow: &str) -> String {
         last_operation::progress_description(flow, self.percent, self.running.iter().map(|task| task.name))
     }
 }
 
-/// How far a flow is; `state` is asked for tasks only whose predecessors are done.
+/// Returns the progress of a flow; `state` is called only for tasks whose predecessors are done.
 pub fn progress(tasks: &[Task], mut state: impl FnMut(Act) -> State) -> Progress {
     let mut done = BTreeSet::new();
     let mut progress = Progress::default();
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    /// What is not done, and what the flow says then.
+    /// Unfinished tasks, and the description of the flow.
     #[test]
     fn the_other_components_wait_for_gardener_apiserver() {
         let tasks = reconciliation(&Garden::default());

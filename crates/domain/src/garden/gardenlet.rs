@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gardenlet objects: which version they name, and which one they are given when gardener-operator has a new one.
+//! Gardenlet objects: the version that they name, and the one that they get when gardener-operator is updated.
 //!
-//! Unlike upstream: a chart has no content here, so its tag is gardenlet's version, unless an image tag or, for a chart
-//! named by digest alone, an annotation says another one.
+//! Unlike upstream: a chart has no content here, so its tag is gardenlet's version, unless an image tag or, for a
+//! chart named by digest alone, an annotation names another one.
 //!
 //! Source: pkg/operator/controller/garden/garden/reconciler_reconcile.go, pkg/gardenlet/controller/gardenlet @ v1.120.0.
 
@@ -31,9 +31,9 @@ pub fn chart_reference(version: &str) -> String {
     format!("{CHART_REPOSITORY}:{version}")
 }
 
-/// The Gardenlet with the chart of the operator's version; `None`: it has it already, or does not ask for it.
+/// Returns the Gardenlet with the chart of the operator's version; `None`: it has it already, or does not request it.
 ///
-/// The whole reference is replaced, and with it what names a Secret for the registry.
+/// The whole reference is replaced, including the name of a Secret for the registry.
 pub fn updated(gardenlet: &Gardenlet, version: &str) -> Option<Gardenlet> {
     let follows = gardenlet.metadata.labels.get(label::AUTO_UPDATE_GARDENLET).is_some_and(|value| value == "true");
     let repository = &gardenlet.spec.deployment.helm.oci_repository;
@@ -46,7 +46,7 @@ pub fn updated(gardenlet: &Gardenlet, version: &str) -> Option<Gardenlet> {
     Some(new)
 }
 
-/// Where the chart comes from, as conditions name it.
+/// Returns the URL of the chart, as conditions name it.
 pub fn chart_url(repository: &OCIRepository) -> String {
     let text = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
     let base = text(&repository.repository).unwrap_or_default();
@@ -70,7 +70,7 @@ pub fn version(gardenlet: &Gardenlet) -> Result<String, String> {
     }
     let url = chart_url(&gardenlet.spec.deployment.helm.oci_repository);
     let named = url.split_once('@').map_or(url.as_str(), |(before, _)| before);
-    // A colon before the last slash is that of a port.
+    // A colon before the last slash separates a port.
     let tag = named.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
     if let Some(tag) = tag.filter(|tag| !tag.is_empty()) {
         return Ok(tag.to_owned());
@@ -84,7 +84,7 @@ pub fn version(gardenlet: &Gardenlet) -> Result<String, String> {
     })
 }
 
-/// What a gardenlet is to be.
+/// Desired state of a gardenlet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Name of the ConfigMap with its configuration.
@@ -102,7 +102,7 @@ impl Wanted {
     }
 }
 
-/// What the gardenlet of a Gardenlet is to be, in its own cluster; `profile` is handed on.
+/// Returns the desired state of a Gardenlet's gardenlet, in its own cluster; `profile` is passed on.
 ///
 /// # Errors
 /// The Gardenlet names no version.

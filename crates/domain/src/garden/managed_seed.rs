@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ManagedSeeds: Shoots that become Seeds. The gardenlet of the Seed where the Shoot is deploys another gardenlet, in its own
-//! version, so that an update of a gardenlet goes on to those that it has deployed.
+//! ManagedSeeds: Shoots that become Seeds. The gardenlet of the Shoot's Seed deploys another gardenlet, in its own
+//! version, so that an update of a gardenlet propagates to those that it has deployed.
 //!
 //! Source: pkg/gardenlet/controller/managedseed, pkg/utils/gardener/gardenlet @ v1.120.0.
 
@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::gardenlet::chart_reference;
 use crate::conditions;
 
-/// When a change of a ManagedSeed is acted upon.
+/// Delay before a gardenlet acts on a change of a ManagedSeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// Not at all: it was acted upon already.
+    /// It does not act: the change was already handled.
     Never,
     /// At once.
     None,
@@ -24,7 +24,7 @@ pub enum Delay {
     Jitter,
 }
 
-/// When a ManagedSeed is acted upon that a gardenlet finds at its start, or that changes while it runs.
+/// Returns the delay for a ManagedSeed that a gardenlet finds at its start, or that changes while it runs.
 pub fn delay(seed: &ManagedSeed, is_start: bool, jitter_updates: bool) -> Delay {
     let is_new = seed.metadata.is_being_deleted() || seed.metadata.generation == 1;
     let is_observed = seed.metadata.generation == seed.status.observed_generation;
@@ -37,7 +37,7 @@ pub fn delay(seed: &ManagedSeed, is_start: bool, jitter_updates: bool) -> Delay 
     }
 }
 
-/// Why a ManagedSeed waits for its Shoot; `None`: the Shoot is reconciled.
+/// Returns the reason why a ManagedSeed waits for its Shoot; `None`: the Shoot is reconciled.
 pub fn waits_for(namespace: &str, name: &str, shoot: Option<&Shoot>) -> Option<String> {
     let is_reconciled = shoot.is_some_and(|shoot| {
         let operation = shoot.status.last_operation.as_ref();
@@ -47,7 +47,7 @@ pub fn waits_for(namespace: &str, name: &str, shoot: Option<&Shoot>) -> Option<S
     (!is_reconciled).then(|| format!("Waiting for shoot \"{namespace}/{name}\" to be reconciled"))
 }
 
-/// Condition `ShootReconciled`; `waits`: why not.
+/// Returns condition `ShootReconciled`; `waits`: the reason why the Shoot is not reconciled.
 pub fn shoot_reconciled(seed: &ManagedSeed, shoot: &str, waits: Option<&str>, now: Time) -> Condition {
     let old = conditions::get_or_initial(&seed.status.conditions, condition::SHOOT_RECONCILED, now);
     match waits {
@@ -71,8 +71,8 @@ pub fn seed_registered(seed: &ManagedSeed, error: Option<&str>, now: Time) -> Co
     }
 }
 
-/// The Gardenlet that stands for the gardenlet of a ManagedSeed. `parent` is the configuration of the gardenlet that deploys
-/// it and `version` its version: both count where the ManagedSeed says nothing else and does not forbid it.
+/// Returns the Gardenlet for the gardenlet of a ManagedSeed. `parent` is the configuration of the gardenlet that
+/// deploys it and `version` its version: both count where the ManagedSeed sets nothing else and does not forbid it.
 pub fn gardenlet(seed: &ManagedSeed, parent: &Value, version: &str) -> Gardenlet {
     let wanted = &seed.spec.gardenlet;
     let merges = wanted.merge_with_parent.unwrap_or(true);
@@ -104,8 +104,7 @@ pub fn gardenlet(seed: &ManagedSeed, parent: &Value, version: &str) -> Gardenlet
     gardenlet
 }
 
-/// The own configuration over that of the parent. What is the parent's alone is left out: its Seed, and how it reaches the
-/// garden.
+/// Merges the own configuration over that of the parent, without the parent's Seed and its connection to the garden.
 fn merged(parent: &Value, own: &Value) -> Value {
     let mut tree = parent.clone();
     if let Value::Object(fields) = &mut tree {
@@ -143,7 +142,8 @@ mod tests {
         serde_json::from_value(tree).expect("a ManagedSeed")
     }
 
-    /// Generation, observed generation, whether it is being deleted, whether gardenlet starts, whether updates are jittered.
+    /// Generation, observed generation; true if it is being deleted; true at the start of gardenlet; true if updates
+    /// are jittered.
     #[test]
     fn a_change_is_acted_upon_at_once_later_or_never() {
         for (generation, observed, is_deleted, is_start, jitter, expected) in [

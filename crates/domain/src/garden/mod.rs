@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Garden: what gardener-operator makes of it.
+//! Rules by which gardener-operator reconciles a Garden.
 //!
-//! | module | answers |
+//! | module | content |
 //! | --- | --- |
 //! | [`components`] | names, images and configuration kinds of Gardener's components |
-//! | [`control_plane`] | which Deployments and configurations the control plane has, for a Garden and a version |
-//! | [`flow`] | which tasks a reconciliation or deletion has, in which order, and how far it is |
-//! | [`rollout`] | whether a Deployment is rolled out, or why it will not be |
-//! | [`status`] | when an operation begins, what `status.lastOperation` and the conditions say |
-//! | [`rotation`] | what an operation on the credentials does to `status.credentials` |
-//! | [`extension`] | whether the garden needs an operator Extension, and what one becomes in the virtual garden |
-//! | [`gardenlet`] | which version a Gardenlet names, and which one it is given with the operator's |
-//! | [`seed_cluster`] | what a cluster is given to become a Seed, and when the operator does that for a Gardenlet |
-//! | [`managed_seed`] | what gardenlet deploys into a Shoot that is to be a Seed, and when |
+//! | [`control_plane`] | Deployments and configurations of the control plane, for a Garden and a version |
+//! | [`flow`] | tasks of a reconciliation or deletion, their order, and their progress |
+//! | [`rollout`] | progress of a Deployment's roll-out, and the reason why it will not end |
+//! | [`status`] | begin of an operation, `status.lastOperation` and the conditions |
+//! | [`rotation`] | effect of operations on credentials on `status.credentials` |
+//! | [`extension`] | the garden's need of an operator Extension, and its objects in the virtual garden |
+//! | [`gardenlet`] | version that a Gardenlet names, and the one that it gets with an update of the operator |
+//! | [`seed_cluster`] | objects that turn a cluster into a Seed's, and the time at which the operator creates them
+//! for a Gardenlet |
+//! | [`managed_seed`] | objects that gardenlet deploys into a Shoot that is to be a Seed, and the time at which it
+//! does |
 //!
-//! **Deliberately absent**: durations. A task that waits ends when what it waits for is there.
+//! **Deliberately absent**: durations. A task that waits ends as soon as its condition holds.
 
 pub mod components;
 pub mod control_plane;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a Deployment is rolled out, or why it will not be.
+//! Progress of a Deployment's roll-out, and the reason why it will not end.
 
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ContainerStateTerminated, ContainerStatus, Pod};
 
-/// Exit code of a process whose version must not run beside those that do.
+/// Exit code of a process whose version must not run alongside the running ones.
 const REFUSED: i32 = 3;
 
-/// How far a roll-out is.
+/// Progress of a roll-out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rollout {
     /// Every Pod is of the present template and available, and no other one is left.
     Done,
-    /// Pods come or go.
+    /// Pods are being created or deleted.
     Progresses,
-    /// It will not end by itself: why.
+    /// It will not end by itself; the reason.
     Failed(String),
 }
 
-/// How far the roll-out of a Deployment is; `pods` are those that its selector selects, in the order of their names, those
-/// that are being deleted among them: the Deployment's status does not count them, but their processes may still run
-/// (`pkg/utils/kubernetes/health: DeploymentHasExactNumberOfPods @ v1.120.0`).
+/// Returns the progress of a Deployment's roll-out; `pods` are those that its selector selects, in the order of their
+/// names, including those that are being deleted: the Deployment's status does not count them, but their processes
+/// may still run (`pkg/utils/kubernetes/health: DeploymentHasExactNumberOfPods @ v1.120.0`).
 pub fn of(deployment: &Deployment, pods: &[&Pod]) -> Rollout {
     let (wanted, status) = (deployment.spec.replicas.unwrap_or(1), &deployment.status);
     let is_done = status.observed_generation >= deployment.metadata.generation
@@ -40,7 +40,7 @@ pub fn of(deployment: &Deployment, pods: &[&Pod]) -> Rollout {
     }
 }
 
-/// Whether a Pod is of the Deployment's present template, as far as its container tells.
+/// Returns true if a Pod is of the Deployment's present template, judged by its first container and its ConfigMaps.
 fn is_new(deployment: &Deployment, pod: &Pod) -> bool {
     let (wanted, held) = (&deployment.spec.template.spec, &pod.spec);
     match (wanted.containers.first(), held.containers.first()) {
@@ -56,7 +56,7 @@ fn is_new(deployment: &Deployment, pod: &Pod) -> bool {
     }
 }
 
-/// Why a Pod does not become ready by itself; `None`: it may.
+/// Returns the reason why a Pod does not become ready by itself; `None`: it may.
 fn trouble(pod: &Pod) -> Option<String> {
     if pod.metadata.is_being_deleted() {
         return None;
@@ -146,7 +146,7 @@ mod tests {
             super::of(&deployment, &[&new])
         };
         assert_eq!(of(2, 1, 1, 1), Rollout::Done);
-        assert_eq!(of(1, 1, 1, 1), Rollout::Progresses, "nobody has seen the new template");
+        assert_eq!(of(1, 1, 1, 1), Rollout::Progresses, "the new template is not observed yet");
         assert_eq!(of(2, 2, 1, 2), Rollout::Progresses, "an old pod is left");
         assert_eq!(of(2, 1, 1, 0), Rollout::Progresses);
         assert_eq!(of(2, 1, 0, 1), Rollout::Progresses);
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(of(&deployment, &[&new, &same]), Rollout::Progresses);
     }
 
-    /// Image of the pod, its container, and why the roll-out has failed, if it has.
+    /// Image of the pod, its container, and the reason of the roll-out's failure.
     #[test]
     fn a_new_pod_that_does_not_start_fails_it() {
         let deployment = rolling(json!({ "observedGeneration": 2, "replicas": 2, "updatedReplicas": 1 }));

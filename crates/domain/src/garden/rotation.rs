@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rotation of a Garden's credentials, as far as its status shows it: Preparing → Prepared → Completing → Completed, one
-//! step by an annotation, the next by a successful reconciliation. Observability has no phases.
+//! Rotation of a Garden's credentials in its status: Preparing → Prepared → Completing → Completed. An annotation
+//! triggers the steps to Preparing and Completing, a successful reconciliation the others. Observability has no
+//! phases.
 //!
 //! **Deliberately absent**: the credentials themselves. Nothing here is signed or encrypted with them.
 //!
@@ -40,7 +41,7 @@ impl Credential {
         }
     }
 
-    /// What a refusal calls its rotation.
+    /// Name of its rotation in refusals.
     pub const fn what(self) -> &'static str {
         match self {
             Self::CertificateAuthorities => "CA rotation",
@@ -63,7 +64,7 @@ impl Credential {
     }
 }
 
-/// What an operation does.
+/// Step of a rotation that an operation requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Begins rotations.
@@ -72,7 +73,7 @@ pub enum Step {
     Complete,
 }
 
-/// What an operation does to which credentials; `None`: it is none with phases.
+/// Returns the step and the credentials of an operation; `None`: it is no operation of a rotation with phases.
 pub fn phased(operation: &str) -> Option<(Step, Vec<Credential>)> {
     use Credential::{CertificateAuthorities, EtcdEncryptionKey, ServiceAccountKey, WorkloadIdentityKey};
     Some(match operation {
@@ -90,7 +91,7 @@ pub fn phased(operation: &str) -> Option<(Step, Vec<Credential>)> {
     })
 }
 
-/// The start of a reconciliation: what the operation of the annotation does.
+/// Applies the operation of the annotation at the start of a reconciliation.
 pub fn begin(status: &mut GardenStatus, operation: &str, now: Time) {
     let observability =
         [operation::ROTATE_OBSERVABILITY_CREDENTIALS, operation::ROTATE_CREDENTIALS_START].contains(&operation);
@@ -114,7 +115,7 @@ pub fn begin(status: &mut GardenStatus, operation: &str, now: Time) {
     }
 }
 
-/// The success of a reconciliation.
+/// Advances rotations after a successful reconciliation.
 pub fn succeed(status: &mut GardenStatus, now: Time) {
     let Some(rotation) = status.credentials.as_mut().and_then(|credentials| credentials.rotation.as_mut()) else {
         return;
@@ -149,8 +150,8 @@ fn rotation_mut(status: &mut GardenStatus) -> &mut CredentialsRotation {
     status.credentials.get_or_insert_default().rotation.get_or_insert_default()
 }
 
-/// Shows phase and times of one credential: initiation, end of the initiation, trigger of the completion, completion. The
-/// types of the API have the same fields and nothing in common.
+/// Writes phase and times of one credential: initiation, end of the initiation, trigger of the completion,
+/// completion. The types of the API have the same fields, but share no trait.
 fn change(
     rotation: &mut CredentialsRotation,
     credential: Credential,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the cluster of a Seed is given so that it becomes one: gardenlet, and provider-local beside it.
+//! Objects that turn a cluster into a Seed's: gardenlet and provider-local.
 //!
-//! Unlike upstream: every Seed has a cluster of its own, named for the Seed, also when a kubeconfig names another one, and
-//! also when a Shoot is what becomes a Seed. provider-local is deployed with gardenlet: it has no chart that gardenlet could
-//! install.
+//! Unlike upstream: every Seed has a cluster of its own, named for the Seed, also when a kubeconfig names another
+//! one, and also when a Shoot becomes a Seed. provider-local is deployed with gardenlet: it has no chart that
+//! gardenlet could install.
 //!
 //! Source: pkg/operator/controller/gardenlet, pkg/controller/gardenletdeployer @ v1.120.0.
 
@@ -22,7 +22,7 @@ use super::control_plane::CONFIGURATION_KEY;
 use super::gardenlet::Wanted;
 use crate::conditions;
 
-/// The cluster of a Seed, and what is in it before gardenlet runs.
+/// The cluster of a Seed, and its objects before gardenlet runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedCluster {
     /// The cluster, as an object of the runtime cluster.
@@ -35,7 +35,7 @@ pub struct SeedCluster {
     pub deployments: [Deployment; 2],
 }
 
-/// The cluster of the Seed with this name; `version` is that of provider-local, `profile` is handed on.
+/// Returns the cluster of the Seed with this name; `version` is that of provider-local, `profile` is passed on.
 pub fn seed_cluster(
     seed: &str,
     kubernetes_version: &str,
@@ -63,21 +63,22 @@ pub fn seed_cluster(
     }
 }
 
-/// A ConfigMap of namespace `garden` with a configuration file.
+/// Returns a ConfigMap of namespace `garden` with a configuration file.
 pub fn config_map(name: &str, configuration: &Value) -> ConfigMap {
     let mut metadata = ObjectMeta::named(namespace::GARDEN, name);
     metadata.labels.insert(label::MANAGED_BY.to_owned(), "gardener".to_owned());
-    // A tree of JSON is always YAML.
+    // A JSON tree is always valid YAML.
     let text = yaml::to_string(configuration).unwrap_or_default();
     ConfigMap { metadata, data: [(CONFIGURATION_KEY.to_owned(), text)].into(), ..ConfigMap::default() }
 }
 
-/// Whether the operator deploys the gardenlet of a Gardenlet: there is no Seed of its name, or it is asked to.
+/// Returns true if the operator deploys the gardenlet of a Gardenlet: there is no Seed of its name, or the Gardenlet
+/// requests it.
 pub fn is_due(gardenlet: &Gardenlet, has_seed: bool) -> bool {
     !has_seed || is_asked_for(gardenlet)
 }
 
-/// Whether a Gardenlet asks to be deployed though its Seed exists.
+/// Returns true if a Gardenlet requests its deployment although its Seed exists.
 pub fn is_asked_for(gardenlet: &Gardenlet) -> bool {
     let operation = gardenlet.metadata.annotation(api::constants::annotation::OPERATION);
     operation == Some(operation::FORCE_REDEPLOY) || gardenlet.spec.kubeconfig_secret_ref.is_some()

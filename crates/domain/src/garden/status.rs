@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The status of a Garden: when an operation begins, what it says while it runs, and how healthy the garden is.
+//! The status of a Garden: start and progress of operations, and the health of the garden.
 //!
 //! Source: pkg/operator/controller/garden/{garden/reconciler.go,care} @ v1.120.0.
 
@@ -17,14 +17,15 @@ use crate::care::conditions::{Finding, failed_status};
 use crate::conditions;
 use crate::last_operation;
 
-/// How long a condition is `Progressing` before it fails; gardener-operator's chart has this for all of them.
+/// Duration for which a condition is `Progressing` before it fails; gardener-operator's chart has this for all of
+/// them.
 const THRESHOLD: TimeDelta = TimeDelta::minutes(1);
-/// How long a task waits for a component.
+/// Maximum time that a task waits for a component.
 pub const TASK_TIMEOUT: TimeDelta = TimeDelta::minutes(5);
-/// From one reconciliation to the next.
+/// Time between two reconciliations.
 const SYNC_PERIOD: TimeDelta = TimeDelta::hours(1);
 
-/// Whether a Garden is to be deleted.
+/// Returns true if a Garden is to be deleted.
 fn is_deletion(garden: &Garden) -> bool {
     garden.metadata.is_being_deleted()
 }
@@ -34,7 +35,8 @@ pub fn flow_name(garden: &Garden) -> &'static str {
     if is_deletion(garden) { DELETION } else { RECONCILIATION }
 }
 
-/// Whether an operation begins: nobody has worked on this generation, another process has, or somebody asks for it.
+/// Returns true if an operation begins: for a new generation, another process, a deletion, or an operation
+/// annotation.
 pub fn begins(garden: &Garden, identity: &Gardener) -> bool {
     let status = &garden.status;
     let is_delete = status.last_operation.as_ref().is_some_and(|operation| operation.r#type == operation_type::DELETE);
@@ -45,14 +47,14 @@ pub fn begins(garden: &Garden, identity: &Gardener) -> bool {
         || garden.metadata.annotation(annotation::OPERATION).is_some()
 }
 
-/// When a Garden is reconciled for what was changed by hand: with the reconciliation that upstream makes every hour
+/// Returns the time at which changes by hand are reverted: that of upstream's hourly reconciliation
 /// (`controllers.garden.syncPeriod`), which is left out while there is nothing to repair.
 pub fn repaired_at(garden: &Garden) -> Option<DateTime<Utc>> {
     let operation = garden.status.last_operation.as_ref()?;
     Some(operation.last_update_time.0 + SYNC_PERIOD)
 }
 
-/// The status at the beginning of an operation: from now on an older operator does not start any more.
+/// Returns the status at the beginning of an operation: from now on an older operator does not start any more.
 pub fn begun(garden: &Garden, identity: &Gardener, now: Time) -> GardenStatus {
     let mut status = garden.status.clone();
     let text = if is_deletion(garden) {
@@ -71,12 +73,12 @@ pub fn begun(garden: &Garden, identity: &Gardener, now: Time) -> GardenStatus {
     status
 }
 
-/// Whether the present operation is over.
+/// Returns true if the present operation has succeeded.
 pub fn is_over(garden: &Garden) -> bool {
     garden.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::SUCCEEDED)
 }
 
-/// The status while tasks run, or after some have failed. What says the same is not said again.
+/// Returns the status while tasks run, or after some have failed. An unchanged state is not written again.
 pub fn in_progress(garden: &Garden, progress: &Progress, now: Time) -> GardenStatus {
     let mut status = garden.status.clone();
     let flow = flow_name(garden);
@@ -96,8 +98,8 @@ pub fn in_progress(garden: &Garden, progress: &Progress, now: Time) -> GardenSta
     status
 }
 
-/// What a roll-out that takes too long becomes. It stays failed until it is done, or until its operation begins anew:
-/// otherwise a clock that jumps to the next wait would never stand still.
+/// Turns a roll-out that takes too long into a failed one. It stays failed until it is done, or until its operation
+/// begins again: otherwise a clock that jumps to the next wait would never stop.
 pub fn in_time(garden: &Garden, component: &str, rollout: Rollout, now: Time) -> Rollout {
     let Some(operation) = garden.status.last_operation.as_ref().filter(|_| rollout == Rollout::Progresses) else {
         return rollout;
@@ -110,7 +112,7 @@ pub fn in_time(garden: &Garden, component: &str, rollout: Rollout, now: Time) ->
     if is_late || was_late { Rollout::Failed(text) } else { rollout }
 }
 
-/// The status after the last task.
+/// Returns the status after the last task.
 pub fn succeeded(garden: &Garden, now: Time) -> GardenStatus {
     let mut status = garden.status.clone();
     let text = if is_deletion(garden) {
@@ -144,7 +146,8 @@ fn condition_types() -> [&'static str; 4] {
     ]
 }
 
-/// The conditions of a Garden whose control plane is so, and the instant at which time alone changes one.
+/// Returns the conditions of a Garden with a control plane in this state, and the instant at which time alone changes
+/// one.
 ///
 /// `required` names the Deployments of the control plane, `found` are those that are there.
 pub fn health(
@@ -234,7 +237,7 @@ mod tests {
         );
     }
 
-    /// What changed since a success, and whether another operation begins for it.
+    /// Change since a success, and true if another operation begins for it.
     #[test]
     fn an_operation_begins_for_a_generation_a_process_an_annotation_or_a_deletion() {
         let check = |change: &dyn Fn(&mut Garden), version: &str, expected: bool| {
@@ -256,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_the_same_is_not_said_again() {
+    fn unchanged_progress_is_not_reported_again() {
         let mut garden = reconciled();
         garden.status = begun(&garden, &identity("v1.121.0"), at(2));
         let failure = last_operation::TaskFailure::new("Deploying Gardener Scheduler", "no");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cron schedules of five fields, as robfig/cron v1 reads and follows them.
+//! Cron schedules of five fields, as robfig/cron v1 parses and evaluates them.
 //!
-//! Shape: minute, hour, day of month, month, day of week, each `*`, `?`, numbers, names, ranges, steps and lists; or a
-//! descriptor (`@daily`). If both days are restricted, either is enough. An activation is a minute of the local clock: one
-//! that the clock skips in spring does not happen, one that it shows twice happens at the first.
+//! Shape: minute, hour, day of month, month, day of week, each `*`, `?`, numbers, names, ranges, steps and lists; or
+//! a descriptor (`@daily`). If both days are restricted, either is enough. An activation is a minute of the local
+//! clock: one that the clock skips in spring does not happen, one that it shows twice happens at the first.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const FIELDS: [(u32, u32, &[&str]); 5] = [
     (0, 6, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
 ];
 
-/// Descriptors and what they stand for.
+/// Descriptors and their schedules.
 const DESCRIPTORS: [(&str, &str); 7] = [
     ("@yearly", "0 0 1 1 *"),
     ("@annually", "0 0 1 1 *"),
@@ -30,7 +30,7 @@ const DESCRIPTORS: [(&str, &str); 7] = [
     ("@hourly", "0 * * * *"),
 ];
 
-/// Days that are looked at for an activation: a schedule for February 29th has one within eight years.
+/// Number of days in which an activation is searched: a schedule for February 29th has one within eight years.
 const HORIZON_DAYS: i64 = 9 * 366;
 
 /// A schedule.
@@ -49,7 +49,7 @@ pub enum Schedule {
         /// Days of the week from Sunday, 0; `None` if any.
         weekdays: Option<BTreeSet<u32>>,
     },
-    /// So long after another: `@every 90m`, in whole seconds, one at least.
+    /// At a fixed interval: `@every 90m`, in whole seconds, at least one.
     Every(TimeDelta),
 }
 
@@ -57,7 +57,7 @@ impl Schedule {
     /// Reads a schedule.
     ///
     /// # Errors
-    /// In the library's words.
+    /// The message of the library.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("Empty spec string".to_owned());
@@ -141,7 +141,7 @@ impl Schedule {
     }
 }
 
-/// The numbers of a field, and whether it begins a range with `*` or `?`.
+/// Returns the numbers of a field, and true if it begins a range with `*` or `?`.
 fn field(text: &str, bounds: (u32, u32, &[&str])) -> Result<(BTreeSet<u32>, bool), String> {
     let (mut numbers, mut is_any) = (BTreeSet::new(), false);
     for expression in text.split(',').filter(|expression| !expression.is_empty()) {
@@ -229,7 +229,7 @@ mod tests {
         check("*/0 20 * * *", Err("Step of range should be a positive number: */0"));
     }
 
-    /// Schedule, zone, after when, and the next activation in UTC. 2025-06-15 is a Sunday.
+    /// Schedule, zone, instant, and the next activation after it in UTC. 2025-06-15 is a Sunday.
     const NEXT: &str = "
 0 20 * * *       | UTC           | 2025-06-15T19:59:59Z => 2025-06-15T20:00:00Z
 0 20 * * *       | UTC           | 2025-06-15T20:00:00Z => 2025-06-16T20:00:00Z

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Schedules by which Shoots are hibernated and woken up.
 //!
-//! [`decide`] says at an instant what the schedules ask for, and when they ask next. The switch itself is a change of the
-//! spec like any other; it is not confined to the maintenance time window.
+//! [`decide`] returns the switch that the schedules request at an instant, and the instant of the next one. The
+//! switch itself is a change of the spec like any other; it is not confined to the maintenance time window.
 //!
 //! Source: pkg/controllermanager/controller/shoot/hibernation @ v1.120.0.
 
@@ -15,16 +15,16 @@ use chrono_tz::Tz;
 use self::cron::Schedule;
 use crate::reconcile::is_failed_and_observed;
 
-/// How late an activation may be seen and still counts (`controllers.shootHibernation.triggerDeadlineDuration`).
+/// Maximum delay after which an activation still counts (`controllers.shootHibernation.triggerDeadlineDuration`).
 pub const TRIGGER_DEADLINE: TimeDelta = TimeDelta::hours(2);
 
-/// How far back activations are looked for at most.
+/// Maximum time back in which activations are searched.
 pub const LOOK_BACK: TimeDelta = TimeDelta::days(7);
 
-/// How long after an activation the schedules are looked at.
+/// Delay between an activation and the next evaluation of the schedules.
 const PADDING: TimeDelta = TimeDelta::milliseconds(100);
 
-/// What schedules ask for.
+/// Change that a schedule requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// Hibernate the Shoot.
@@ -48,18 +48,18 @@ impl Switch {
     }
 }
 
-/// What the schedules of a Shoot ask for at an instant.
+/// Result of a Shoot's schedules at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What to do now.
+    /// Change to make now; `None`: no activation has passed since the last trigger.
     pub switch: Option<Switch>,
-    /// When to look again; `None` if no activation ever comes.
+    /// Instant of the next evaluation; `None` if no activation ever comes.
     pub next: Option<DateTime<Utc>>,
 }
 
-/// The time zone of a name as Go takes it; `None` for an unknown one.
+/// Returns the time zone of a name, as Go reads it; `None` for an unknown one.
 ///
-/// Unlike upstream: `Local` is UTC, since a landscape has no place.
+/// Unlike upstream: `Local` is UTC, since a landscape has no location.
 pub fn location(name: &str) -> Option<Tz> {
     match name {
         "" | "Local" => Some(Tz::UTC),
@@ -67,10 +67,11 @@ pub fn location(name: &str) -> Option<Tz> {
     }
 }
 
-/// What to do now; `None` for a Shoot without schedules, in deletion, or with one that does not parse.
+/// Returns the change to make now; `None` for a Shoot without schedules, in deletion, or with a schedule that does
+/// not parse.
 ///
-/// `gardener_version` is the version of the component that asks: a Shoot that failed for good with it is left alone. Of
-/// several activations the latest counts; of equal ones the first in the list, start before end.
+/// `gardener_version` is the version of the calling component: a Shoot that failed for good with it is not switched.
+/// The latest of several activations counts; of equal ones the first in the list, start before end.
 pub fn decide(shoot: &Shoot, gardener_version: &str, deadline: TimeDelta, now: DateTime<Utc>) -> Option<Decision> {
     let schedules = shoot.spec.hibernation.as_ref().map_or(&[][..], |hibernation| &hibernation.schedules);
     if shoot.metadata.is_being_deleted() || schedules.is_empty() {
@@ -96,7 +97,8 @@ pub fn decide(shoot: &Shoot, gardener_version: &str, deadline: TimeDelta, now: D
     Some(Decision { switch: latest.map(|(_, switch)| switch), next })
 }
 
-/// Next activations that hibernate and that wake up a Shoot, in this order; `None` if a schedule does not parse.
+/// Returns the next activations that hibernate and that wake up a Shoot, in this order; `None` if a schedule does not
+/// parse.
 pub fn next_activations(shoot: &Shoot, now: DateTime<Utc>) -> Option<[Option<DateTime<Utc>>; 2]> {
     let schedules = shoot.spec.hibernation.as_ref().map_or(&[][..], |hibernation| &hibernation.schedules);
     let parsed = parse(schedules)?;
@@ -143,7 +145,7 @@ mod tests {
         shoot
     }
 
-    /// Last trigger, now, what is asked for, when next.
+    /// Last trigger, now, requested switch, next evaluation.
     const DECISIONS: &str = "
 -            15T19:59:59 => nothing   15T20:00:00.100
 -            15T20:00:00 => Hibernate 16T06:00:00.100

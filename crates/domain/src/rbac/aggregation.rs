@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ClusterRoles that are made of others.
+//! Aggregated ClusterRoles.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/clusterroleaggregation @ v1.32.
 
 use api::kubernetes::rbac::{ClusterRole, PolicyRule};
 use apimachinery::selector::Labels;
 
-/// The rules that a ClusterRole takes from others; `None`: it has its own.
+/// Returns the rules that a ClusterRole aggregates from others; `None`: it has its own.
 ///
 /// Order: by selector, then by the names of the roles, which `all` is sorted by; a rule counts once.
 pub fn rules<'a>(role: &ClusterRole, all: impl Iterator<Item = &'a ClusterRole> + Clone) -> Option<Vec<PolicyRule>> {
     let aggregation = role.aggregation_rule.as_ref()?;
     let mut rules: Vec<PolicyRule> = Vec::new();
     for selector in &aggregation.cluster_role_selectors {
-        // Upstream's controller fails at a selector that is none, which validation refuses.
+        // Upstream's controller fails at an invalid selector, which validation refuses.
         let Ok(selector) = Labels::from_selector(selector) else { continue };
         let others = all.clone().filter(|other| other.metadata.name != role.metadata.name);
         for other in others.filter(|other| selector.matches(&other.metadata.labels)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fields whose change wants a verb of its own: who may update a Project may not therefore let others in.
+//! Fields whose change needs a verb of its own: the right to update a Project does not include the right to change
+//! its human members.
 //!
 //! Source: plugin/pkg/global/customverbauthorizer/admission.go @ v1.120.0.
 
@@ -11,23 +12,23 @@ use apimachinery::status::quote;
 
 use super::subject::{self, ACCOUNT_PREFIX, USER};
 
-/// A verb that a change wants, and what it is about.
+/// A verb that a change needs, and the operation that needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The verb, on the object that is changed.
+    /// Verb that the user needs on the changed object.
     pub verb: &'static str,
-    /// What the user wants to do.
+    /// Operation, as the refusal names it.
     pub operation: &'static str,
 }
 
 impl Need {
-    /// The text for who may not.
+    /// Returns the refusal of a user without the verb.
     pub fn refusal(&self, user: &str, plural: &str) -> String {
         format!("user {} is not allowed to {} for {}", quote(user), self.operation, quote(plural))
     }
 }
 
-/// What a change of a Project wants; `old` is none on creation, when the owner has been filled in.
+/// Returns the verb that a change of a Project needs; `old` is none on creation, when the owner has been filled in.
 pub fn project(new: &Project, old: Option<&Project>, user: &str, groups: &[&str]) -> Option<Need> {
     let before = old.map(|old| &old.spec);
     let whitelist = |project: &Project| {
@@ -63,12 +64,12 @@ fn is_human(kind: &str, name: &str) -> bool {
     kind == USER && !name.starts_with(ACCOUNT_PREFIX)
 }
 
-/// Whether a user owns a Project; without an owner, its creator does.
+/// Returns true if a user owns a Project; without an owner, its creator does.
 fn is_owner(owner: Option<&Subject>, user: &str, groups: &[&str]) -> bool {
     owner.is_none_or(|owner| subject::is(owner, user, groups))
 }
 
-/// What a change of a NamespacedCloudProfile wants, all of it.
+/// Returns all verbs that a change of a NamespacedCloudProfile needs.
 pub fn namespaced_cloud_profile(
     new: &NamespacedCloudProfile,
     old: Option<&NamespacedCloudProfile>,
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_may_manage_members_lets_people_in() {
+    fn changing_human_members_needs_the_verb_manage_members() {
         let before = project_of("olga", &[("User", "olga")]);
         let invited = project_of("olga", &[("User", "olga"), ("User", "vera")]);
         let members = "manage human users or groups in .spec.members";
@@ -136,7 +137,7 @@ mod tests {
         check(&before, Some(&invited), "anna", members);
         check(&invited, Some(&before), "olga", "");
         check(&invited, Some(&invited), "anna", "");
-        // Accounts and groups are no people.
+        // Accounts and groups are not human members.
         let account = project_of("olga", &[("User", "olga"), ("ServiceAccount", "robot")]);
         check(&account, Some(&before), "anna", "");
         let account = project_of("olga", &[("User", "olga"), ("User", "system:serviceaccount:a:b")]);

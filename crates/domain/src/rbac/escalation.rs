@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nobody gives away what they do not have: who writes a role, or binds one, has to hold all of its rules, unless a verb
-//! of its own (`escalate`, `bind`) allows it.
+//! Prevention of privilege escalation: a user that writes a role, or binds one, has to hold all of its rules, unless
+//! a verb of its own (`escalate`, `bind`) allows it.
 //!
 //! Source: k8s.io/component-helpers auth/rbac/validation/policy_comparator.go, k8s.io/kubernetes
 //! pkg/registry/rbac/validation/{rule.go,policy_compact.go} @ v1.32.
@@ -12,15 +12,15 @@ use apimachinery::status::quote;
 
 use super::{ALL, path_covers};
 
-/// The text for who sets an aggregation rule without being allowed everything.
+/// Refusal of a user that sets an aggregation rule without holding all rights.
 pub const AGGREGATION: &str = "must have cluster-admin privileges to use the aggregationRule";
 
-/// Everything: what who sets an aggregation rule has to hold.
+/// Returns rules that allow everything: a user that sets an aggregation rule has to hold them.
 pub fn full_authority() -> Vec<PolicyRule> {
     vec![super::rule(&[ALL], &[ALL], &[ALL]), super::path_rule(&[ALL], &[ALL])]
 }
 
-/// Why a user who holds `held` may not give `given`; `None`: they may.
+/// Returns the refusal of a user that holds `held` and grants `given`; `None`: it is allowed.
 pub fn refusal(user: &str, groups: &[&str], held: &[PolicyRule], given: &[PolicyRule]) -> Option<String> {
     let missing = missing(held, given);
     if missing.is_empty() {
@@ -36,7 +36,8 @@ pub fn refusal(user: &str, groups: &[&str], held: &[PolicyRule], given: &[Policy
     ))
 }
 
-/// Rules of one verb, one resource (or path) and at most one name each that `given` has and `held` does not cover.
+/// Returns rules of one verb, one resource (or path) and at most one name each that `given` has and `held` does not
+/// cover.
 pub fn missing(held: &[PolicyRule], given: &[PolicyRule]) -> Vec<PolicyRule> {
     let single = given.iter().flat_map(broken_down);
     single.filter(|rule| !held.iter().any(|held| covers(held, rule))).collect()
@@ -74,7 +75,7 @@ fn broken_down(rule: &PolicyRule) -> Vec<PolicyRule> {
     all
 }
 
-/// Whether a rule allows all that another one does, which is broken down.
+/// Returns true if a rule allows all that another one does, which is broken down.
 fn covers(held: &PolicyRule, asked: &PolicyRule) -> bool {
     let all = |held: &[String], asked: &[String]| {
         held.iter().any(|one| one == ALL) || asked.iter().all(|one| held.contains(one))
@@ -95,7 +96,7 @@ fn covers(held: &PolicyRule, asked: &PolicyRule) -> bool {
         && names
 }
 
-/// Rules about the same resource as one.
+/// Merges rules about the same resource.
 fn compact(rules: Vec<PolicyRule>) -> Vec<PolicyRule> {
     let mut simple: BTreeMap<(String, String, Vec<String>), PolicyRule> = BTreeMap::new();
     let mut rest = Vec::new();
@@ -114,7 +115,7 @@ fn compact(rules: Vec<PolicyRule>) -> Vec<PolicyRule> {
     rest
 }
 
-/// A rule in one line.
+/// Formats a rule in one line.
 fn shown(rule: &PolicyRule) -> String {
     let parts = [
         ("APIGroups", &rule.api_groups),
@@ -128,7 +129,7 @@ fn shown(rule: &PolicyRule) -> String {
     format!("{{{}}}", shown.join(", "))
 }
 
-/// As Go prints lists of quoted texts.
+/// Formats texts as Go prints lists of quoted texts.
 fn quoted<S: AsRef<str>>(texts: &[S]) -> String {
     let texts: Vec<String> = texts.iter().map(|text| quote(text.as_ref())).collect();
     format!("[{}]", texts.join(" "))
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn who_grants_has_to_hold() {
+    fn granted_rules_must_be_held_by_the_granting_user() {
         let pods = [rule(&["get", "list"], &[""], &["pods"])];
         check(&pods, &pods, None);
         check(&[], &[], None);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The user of a certificate that `shoots/adminkubeconfig` or `shoots/viewerkubeconfig` gives out.
+//! The user in the certificates of `shoots/adminkubeconfig` and `shoots/viewerkubeconfig`.
 //!
 //! | release | name | group |
 //! | --- | --- | --- |
-//! | until 1.124 | name of the asking user | `system:masters`, viewers `gardener.cloud:system:viewers` |
+//! | until 1.124 | name of the requesting user | `system:masters`, viewers `gardener.cloud:system:viewers` |
 //! | 1.125 to 1.128 | random prefix, `:`, name | the same |
-//! | 1.129 to 1.138 | the same | of the system if the asking user may read it all, else of the project |
+//! | 1.129 to 1.138 | the same | of the system if the requesting user may read all objects, else of the project |
 //! | since 1.139 | `gardener.cloud:admin:` or `gardener.cloud:viewer:`, name | the same |
 //!
 //! Source: pkg/apiserver/registry/core/shoot/storage/{admin_,viewer_,}kubeconfig.go @ v1.120.0, v1.125.0, v1.129.0, v1.139.0.
@@ -15,7 +15,7 @@ use api::constants::{api_version, user};
 use super::{Attributes, MASTERS};
 use crate::release::{Release, Releases};
 
-/// Releases in which the group follows from what the asking user may read.
+/// Releases in which the group depends on the rights of the requesting user.
 const GROUP_IS_JUDGED: Releases = Releases::since(129);
 /// Releases in which a random prefix is in front of the name.
 const PREFIX_IS_RANDOM: Releases = Releases::between(125, 139);
@@ -25,17 +25,17 @@ const PREFIX_IS_FIXED: Releases = Releases::since(139);
 /// Kind of a kubeconfig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Of an administrator.
+    /// Administrator.
     Admin,
-    /// Of a user that only reads.
+    /// User with read access only.
     Viewer,
 }
 
 impl Access {
-    /// The permission in the garden by which a user belongs to the system, not to a project; `None` if the release does not
-    /// ask.
+    /// Returns the permission in the garden by which a user belongs to the system, not to a project; `None` if the
+    /// release does not check it.
     ///
-    /// The names are those that upstream asks for, which only a role for all groups and resources has.
+    /// The names are those that upstream checks, which only a role for all groups and resources has.
     pub fn asked(self, release: Release) -> Option<Attributes<'static>> {
         let (group, resource) = match self {
             Self::Admin => ("v1", "Secret"),
@@ -45,7 +45,7 @@ impl Access {
         GROUP_IS_JUDGED.contain(release).then_some(asked)
     }
 
-    /// Group of the certificate. `is_of_system`: answer to what was asked; `None` if nothing was.
+    /// Returns the group of the certificate. `is_of_system`: result of the check; `None` if there was none.
     pub const fn group(self, is_of_system: Option<bool>) -> &'static str {
         match (self, is_of_system) {
             (Self::Admin, None) => MASTERS,
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// Not by a role that names Secrets, nor by that of Gardener's own viewers.
+    /// A role that names Secrets is not enough, nor is that of Gardener's own viewers.
     #[test]
     fn only_a_role_for_everything_makes_a_user_one_of_the_system() {
         let rule = |groups: &[&str], resources: &[&str]| api::kubernetes::rbac::PolicyRule {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Role-based access control: which rule allows what.
+//! Role-based access control: rules and the requests that they allow.
 //!
 //! ```text
 //! user, groups ──▶ bindings that name them ──▶ roles ──▶ rules ──▶ does one of them match the request?
 //! ```
 //!
-//! **Tour.** [`Mode`] with or without roles; [`allows`] one rule and one request; [`subject`] users that a binding names;
-//! [`escalation`] the check that a user grants no more rights than they have; [`aggregation`] ClusterRoles that are made of
-//! others; [`defaults`] the roles that a cluster begins with; [`kubeconfig`] users of kubeconfigs for Shoots;
-//! [`project`] the roles of a Project; [`custom_verbs`] fields that want a verb of their own; [`seed`] rights of a gardenlet in
-//! the garden; [`validation`] of the four kinds.
+//! **Tour.** [`Mode`] with or without roles; [`allows`] one rule and one request; [`subject`] users that a binding
+//! names; [`escalation`] the check that a user grants no more rights than they have; [`aggregation`] aggregated
+//! ClusterRoles; [`defaults`] the initial roles of a cluster; [`kubeconfig`] users of kubeconfigs for Shoots;
+//! [`project`] the roles of a Project; [`custom_verbs`] fields that need a verb of their own; [`seed`] rights of a
+//! gardenlet in the garden; [`validation`] of the four kinds.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/rbac/v1/evaluation_helpers.go, plugin/pkg/auth/authorizer/rbac/rbac.go @ v1.32.
 
@@ -25,13 +25,14 @@ pub mod validation;
 
 use api::kubernetes::rbac::PolicyRule;
 
-/// Group whose members may do everything.
+/// Group whose members have all rights.
 pub const MASTERS: &str = "system:masters";
-/// Group of everybody who said who they are.
+/// Group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// Group of everybody who did not.
+/// Group of all unauthenticated users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// Group, of Terrarium, of the processes that the landscape has started: they are known by their certificates.
+/// Group, of Terrarium, of the processes that the landscape has started: they are authenticated by their
+/// certificates.
 pub const COMPONENTS: &str = "terrarium.dev:components";
 /// In a rule: everything.
 const ALL: &str = "*";
@@ -39,7 +40,8 @@ const ALL: &str = "*";
 /// Mode of authorization of a landscape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Every authenticated user may do everything. Default of the libraries: a simulation serves only its own components.
+    /// Every authenticated user has all rights. Default of the libraries: a simulation serves only its own
+    /// components.
     #[default]
     AlwaysAllow,
     /// Roles decide.
@@ -64,7 +66,7 @@ impl Mode {
     }
 }
 
-/// What is asked for; a text is empty where it does not apply.
+/// Attributes of a request; a text is empty if it does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes<'a> {
     /// `get`, `list`, …; the lower-case HTTP method for a path that is no resource.
@@ -75,7 +77,7 @@ pub struct Attributes<'a> {
     pub resource: &'a str,
     /// Subresource; empty for the object itself.
     pub subresource: &'a str,
-    /// Namespace; empty for all, and for what has none.
+    /// Namespace; empty for all namespaces, and for cluster-scoped resources.
     pub namespace: &'a str,
     /// Name of the object; empty for collections.
     pub name: &'a str,
@@ -83,7 +85,7 @@ pub struct Attributes<'a> {
     pub path: &'a str,
 }
 
-/// Whether a rule allows what is asked for.
+/// Returns true if a rule allows a request.
 pub fn allows(rule: &PolicyRule, asked: &Attributes<'_>) -> bool {
     let verb = has(&rule.verbs, asked.verb);
     if asked.resource.is_empty() {
@@ -94,7 +96,7 @@ pub fn allows(rule: &PolicyRule, asked: &Attributes<'_>) -> bool {
         && (rule.resource_names.is_empty() || rule.resource_names.iter().any(|name| name == asked.name))
 }
 
-/// Whether a list has a text, or `*`.
+/// Returns true if a list contains a text, or `*`.
 fn has(list: &[String], text: &str) -> bool {
     list.iter().any(|known| known == ALL || known == text)
 }
@@ -110,12 +112,12 @@ fn is_resource(known: &str, asked: &Attributes<'_>) -> bool {
     subresource == asked.subresource && (resource == ALL || resource == asked.resource)
 }
 
-/// Whether a path of a rule stands for another path.
+/// Returns true if a path of a rule covers another path.
 fn path_covers(known: &str, path: &str) -> bool {
     known == ALL || known == path || (known.ends_with('*') && path.starts_with(known.trim_end_matches('*')))
 }
 
-/// How a role is given to somebody, as the reason of an answer has it.
+/// Returns the reason of an allowed request: the binding that grants the role to the subject.
 ///
 /// Shape: `RBAC: allowed by RoleBinding "name/namespace" of ClusterRole "role" to ServiceAccount "account/namespace"`.
 pub fn reason(binding: &str, namespace: &str, role: (&str, &str), subject: &api::kubernetes::rbac::Subject) -> String {

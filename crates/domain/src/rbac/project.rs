@@ -26,21 +26,21 @@ use super::named_rule;
 
 const PREFIX: &str = "gardener.cloud:system:project";
 const EXTENSION_PREFIX: &str = "gardener.cloud:extension:project:";
-/// What roles of extensions begin with.
+/// Prefix of the roles of extensions.
 const EXTENSION: &str = "extension:";
 
 /// The roles and bindings of a Project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Roles {
-    /// ClusterRoles that the Project controller keeps.
+    /// ClusterRoles that the Project controller maintains.
     pub cluster_roles: Vec<ClusterRole>,
-    /// ClusterRoleBindings that the Project controller keeps.
+    /// ClusterRoleBindings that the Project controller maintains.
     pub cluster_role_bindings: Vec<ClusterRoleBinding>,
     /// RoleBindings, in the Project's namespace.
     pub role_bindings: Vec<RoleBinding>,
 }
 
-/// The roles and bindings that a Project has to have; none while it has no namespace.
+/// Returns the roles and bindings that a Project must have; none while it has no namespace.
 pub fn roles(project: &Project) -> Roles {
     let Some(namespace) = project.spec.namespace.as_deref() else { return Roles::default() };
     let name = project.metadata.name.as_str();
@@ -72,7 +72,7 @@ pub fn roles(project: &Project) -> Roles {
     maker.roles
 }
 
-/// Labels of the roles of extensions in a Project: those that nobody is given any more are found by them.
+/// Labels of the roles of extensions in a Project; roles that no member has any more are found by them.
 pub fn extension_labels(project: &str) -> TextMap {
     [(label::ROLE, role::EXTENSION_PROJECT_ROLE), (label::PROJECT_NAME, project)]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who a binding names, and who asks.
+//! Subjects of bindings, compared with the requesting user.
 
 use api::kubernetes::rbac::Subject;
 
@@ -9,10 +9,10 @@ pub const SERVICE_ACCOUNT: &str = "ServiceAccount";
 pub const GROUP: &str = "Group";
 /// Kind of a subject that is a user.
 pub const USER: &str = "User";
-/// What names of users that are accounts begin with; `NAMESPACE:NAME` follows.
+/// Prefix of the names of users that are accounts; `NAMESPACE:NAME` follows.
 pub const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
-/// Whom a subject means, as names of users and groups are compared.
+/// User or group that a subject names, in the form in which names of users and groups are compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whom {
     /// The user of this name.
@@ -21,8 +21,8 @@ pub enum Whom {
     Group(String),
 }
 
-/// Whom a subject of a binding means; `namespace` is the binding's, of which an account without a namespace is. `None`:
-/// nobody.
+/// Returns the user or group that a subject of a binding names; `namespace` is the binding's, the default of an
+/// account without a namespace. `None`: it names neither.
 pub fn whom(subject: &Subject, namespace: &str) -> Option<Whom> {
     match subject.kind.as_str() {
         USER => Some(Whom::User(subject.name.clone())),
@@ -35,13 +35,13 @@ pub fn whom(subject: &Subject, namespace: &str) -> Option<Whom> {
     }
 }
 
-/// Namespace and name of the account that a user's name means.
+/// Returns namespace and name of the account that a user's name denotes.
 pub fn account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')?;
     (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
 }
 
-/// Whether a subject is who asks.
+/// Returns true if a subject names the requesting user or one of its groups.
 pub fn is(subject: &Subject, user: &str, groups: &[&str]) -> bool {
     match whom(subject, "") {
         Some(Whom::User(name)) => name == user,

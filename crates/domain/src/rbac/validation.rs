@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the four kinds of RBAC may say.
+//! Validation of the four kinds of RBAC.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/rbac/validation/validation.go @ v1.32.
 
@@ -13,7 +13,7 @@ use super::subject::{ACCOUNT_PREFIX, GROUP, SERVICE_ACCOUNT, USER};
 /// The group of roles and of subjects that are no accounts.
 const RBAC: &str = api::kubernetes::rbac::GROUP;
 
-/// The violations of rules; paths that are no resource belong into ClusterRoles only.
+/// Returns the violations of rules; paths that are no resource are allowed in ClusterRoles only.
 pub fn rules(rules: &[PolicyRule], is_namespaced: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, rule) in rules.iter().enumerate() {
@@ -110,7 +110,7 @@ fn subject(errors: &mut Vec<FieldError>, subject: &Subject, at: &Path, is_namesp
     }
 }
 
-/// The violations of a changed binding: its role stays.
+/// Returns the violations of a changed binding: its role must stay.
 pub fn changed_binding(new: &RoleRef, old: &RoleRef) -> Vec<FieldError> {
     if new == old {
         return Vec::new();
@@ -132,7 +132,7 @@ pub fn default_binding(role: &mut RoleRef, subjects: &mut [Subject]) {
     }
 }
 
-/// Whether a user's name is one of an account.
+/// Returns true if a user's name is one of an account.
 pub fn is_account(user: &str) -> bool {
     user.starts_with(ACCOUNT_PREFIX)
 }

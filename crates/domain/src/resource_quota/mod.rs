@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ResourceQuotas of Kubernetes: what objects of a namespace use, and whether another one fits.
+//! ResourceQuotas of Kubernetes: usage of a namespace's objects, and the check of a new one.
 //!
-//! What is used is counted from the objects that are there, not read from a quota's status; so a quota holds from the
-//! moment at which it is there, and two who create at once never get more than it allows, as long as the caller guards the
-//! collection that was counted.
+//! Usage is counted from the existing objects, not read from a quota's status; so a quota holds as soon as it exists,
+//! and concurrent creations never exceed it, as long as the caller guards the counted collection.
 //!
-//! Deliberately absent: devices that are claimed (`deviceclass`), pods that are past their grace period (they count until
-//! they are gone).
+//! Deliberately absent: devices that are claimed (`deviceclass`), pods that are past their grace period (they count
+//! until they are deleted).
 //!
 //! Source: k8s.io/apiserver pkg/admission/plugin/resourcequota, k8s.io/kubernetes pkg/quota/v1/evaluator/core @ v1.31.
 
@@ -43,7 +42,7 @@ const OF_PODS: [&str; 10] = [
 ];
 const OF_SERVICES: [&str; 3] = ["services", "services.loadbalancers", "services.nodeports"];
 const OF_CLAIMS: [&str; 2] = ["persistentvolumeclaims", "requests.storage"];
-/// Between a storage class and what is counted of its claims.
+/// Separator between a storage class and the counted amount of its claims.
 const CLASS_SUFFIX: &str = ".storageclass.storage.k8s.io/";
 /// Names whose amounts are numbers of objects.
 const WHOLE: [&str; 9] = [
@@ -68,7 +67,7 @@ pub fn add(into: &mut Amounts, other: &Amounts) {
     }
 }
 
-/// The resource whose objects a name of a quota counts; `None`: nobody knows the name.
+/// Returns the resource whose objects a name of a quota counts; `None`: unknown name.
 pub fn counted_by(name: &str) -> Option<GroupResource> {
     let core = |plural: &str| GroupResource { group: String::new(), resource: plural.to_owned() };
     if let Some(resource) = name.strip_prefix("count/") {
@@ -90,7 +89,7 @@ pub fn counted_by(name: &str) -> Option<GroupResource> {
     (OF_PODS.contains(&name) || is_extended || is_huge).then(|| core("pods"))
 }
 
-/// What an object uses.
+/// Returns the usage of an object.
 pub fn usage(resource: &GroupResource, fields: &Map<String, Value>) -> Amounts {
     let one = Quantity::from_integer(1);
     let mut used = Amounts::from([(format!("count/{resource}"), one)]);
@@ -137,7 +136,7 @@ pub fn usage(resource: &GroupResource, fields: &Map<String, Value>) -> Amounts {
     used
 }
 
-/// The scopes of a quota, all of which must be about an object.
+/// Returns the scopes of a quota, all of which must select an object.
 fn scopes(quota: &ResourceQuota) -> impl Iterator<Item = ScopedResourceSelectorRequirement> {
     let plain = quota.spec.scopes.iter().map(|name| ScopedResourceSelectorRequirement {
         scope_name: name.clone(),
@@ -148,18 +147,18 @@ fn scopes(quota: &ResourceQuota) -> impl Iterator<Item = ScopedResourceSelectorR
     plain.chain(selected)
 }
 
-/// Whether the scopes of a quota are about an object: only pods have any.
+/// Returns true if the scopes of a quota select an object: only pods have scopes.
 fn is_in_scope(quota: &ResourceQuota, resource: &GroupResource, fields: &Map<String, Value>) -> bool {
     let is_pod = resource.group.is_empty() && resource.resource == "pods";
     scopes(quota).all(|scope| is_pod && pods::is_in_scope(fields, &scope))
 }
 
-/// The names of a quota that objects of a resource use.
+/// Returns the names of a quota that objects of a resource use.
 fn names<'a>(quota: &'a ResourceQuota, resource: &GroupResource) -> Vec<&'a String> {
     quota.spec.hard.keys().filter(|name| counted_by(name).as_ref() == Some(resource)).collect()
 }
 
-/// What objects of one resource use of a quota: an amount for each name of the quota that they can use.
+/// Returns the usage of a quota by objects of one resource: an amount for each name of the quota that they can use.
 pub fn used<'a>(
     quota: &ResourceQuota,
     resource: &GroupResource,
@@ -183,17 +182,17 @@ pub fn used<'a>(
 pub struct Request<'a> {
     /// Its resource.
     pub resource: &'a GroupResource,
-    /// What is stored then.
+    /// The object as it is stored afterwards.
     pub new: &'a Map<String, Value>,
-    /// What was stored before; `None`: it is new.
+    /// The object as it was stored before; `None`: it is new.
     pub old: Option<&'a Map<String, Value>>,
 }
 
 impl Request<'_> {
-    /// What a quota would have to give for it; empty: the quota has nothing to say.
+    /// Returns the amounts that a quota would be charged for the write; empty: the quota does not apply.
     ///
     /// # Errors
-    /// A quota demands what the object does not say: `failed quota: …`.
+    /// The object lacks an amount that the quota demands: `failed quota: …`.
     pub fn asks(&self, quota: &ResourceQuota) -> Result<Amounts, String> {
         let names = names(quota, self.resource);
         if names.is_empty() || !is_in_scope(quota, self.resource, self.new) {
@@ -219,7 +218,7 @@ impl Request<'_> {
     }
 }
 
-/// Whether a quota has enough for what is asked beside what is used.
+/// Checks that a quota has room for the requested amounts in addition to the used ones.
 ///
 /// # Errors
 /// `exceeded quota: …`.
@@ -242,7 +241,7 @@ pub fn check(quota: &ResourceQuota, asked: &Amounts, used: &Amounts) -> Result<(
     Err(format!("exceeded quota: {name}, requested: {}, used: {}, limited: {}", shown(asked), shown(used), shown(hard)))
 }
 
-/// All violations of a quota. `old`: as it was, whose scopes stay.
+/// Returns all violations of a quota. `old`: the quota before the update, whose scopes must stay.
 pub fn validate(quota: &ResourceQuota, old: Option<&ResourceQuota>) -> Errors {
     let mut errors = Errors::new();
     let path = Path::new("spec");
@@ -354,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_counts_by_its_difference() {
+    fn an_update_is_charged_with_its_difference() {
         let quota = quota(json!({"services.loadbalancers": "0", "services": "1"}), &[]);
         let services = resource("", "services");
         let of = |kind: &str| json!({"spec": {"type": kind, "ports": [{}]}}).as_object().cloned().expect("fields");
@@ -366,7 +365,7 @@ mod tests {
         assert_eq!(check(&quota, &asked, &used(&quota, &services, [&plain])), Err(text.to_owned()));
         let asked = Request { resource: &services, new: &plain, old: Some(&balanced) }.asks(&quota);
         assert_eq!(asked, Ok(Amounts::new()));
-        // A pod that is there is not counted again.
+        // An existing pod is not counted again.
         let pods = resource("", "pods");
         let of_pods = self::quota(json!({"pods": "0"}), &[]);
         let there = pod("1", "");

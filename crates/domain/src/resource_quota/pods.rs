@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What pods use, and which of them a scope is about.
+//! Usage of pods, and the scopes that select them.
 //!
 //! Source: k8s.io/kubernetes pkg/quota/v1/evaluator/core/pods.go, pkg/api/v1/resource/helpers.go,
 //! pkg/apis/core/v1/helper/qos/qos.go @ v1.31.
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{Amounts, add};
 
-/// What a quota on it demands of each container.
+/// Amounts that a quota on them demands of each container.
 const DEMANDED: [&str; 6] = ["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
 
 fn items<'a>(spec: &'a Value, list: &str) -> &'a [Value] {
@@ -30,7 +30,7 @@ pub(crate) fn amounts(container: &Value, which: &str) -> Amounts {
     pairs.filter_map(|(name, value)| Some((name.clone(), serde_json::from_value(value.clone()).ok()?))).collect()
 }
 
-/// At least as much of everything.
+/// Raises each amount to that of `other`.
 fn at_least(into: &mut Amounts, other: &Amounts) {
     for (name, amount) in other {
         let known = into.entry(name.clone()).or_default();
@@ -40,7 +40,8 @@ fn at_least(into: &mut Amounts, other: &Amounts) {
     }
 }
 
-/// What all containers of a pod need together: init containers run before the others, but for those that stay.
+/// Returns the amounts of all containers of a pod together: init containers run before the others, except sidecars,
+/// which stay.
 pub(crate) fn of_containers(spec: &Value, which: &str) -> Amounts {
     let mut sum = Amounts::new();
     for container in items(spec, "containers") {
@@ -62,7 +63,7 @@ pub(crate) fn of_containers(spec: &Value, which: &str) -> Amounts {
     sum
 }
 
-/// What a pod needs: its containers, and what running them needs beside.
+/// Returns the amounts of a pod: those of its containers and its overhead.
 fn total(spec: &Value, which: &str) -> Amounts {
     let mut sum = of_containers(spec, which);
     if let Some(Value::Object(overhead)) = spec.get("overhead") {
@@ -76,7 +77,7 @@ fn total(spec: &Value, which: &str) -> Amounts {
     sum
 }
 
-/// Requests and limits under the names that quotas have for them.
+/// Returns requests and limits by the names that quotas have for them.
 fn named(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut out = Amounts::from([("pods".to_owned(), Quantity::from_integer(1))]);
     for name in ["cpu", "memory", "ephemeral-storage"] {
@@ -100,12 +101,12 @@ fn named(requests: &Amounts, limits: &Amounts) -> Amounts {
     out
 }
 
-/// A resource that devices of nodes offer: `example.com/gpu`.
+/// Returns true for a resource of a node's devices: `example.com/gpu`.
 fn is_extended(name: &str) -> bool {
     name.contains('/') && !name.starts_with("kubernetes.io/") && !name.contains(".kubernetes.io/")
 }
 
-/// What a pod uses but for its number; one that has ended uses nothing.
+/// Returns the usage of a pod; a pod that has ended uses nothing.
 pub(super) fn usage(fields: &Map<String, Value>) -> Amounts {
     let phase = fields.get("status").map_or("", |status| text(status, "phase"));
     if matches!(phase, "Succeeded" | "Failed") {
@@ -116,7 +117,7 @@ pub(super) fn usage(fields: &Map<String, Value>) -> Amounts {
     named(&total(spec, "requests"), &total(spec, "limits"))
 }
 
-/// What is demanded of each container, and not said: `must specify cpu for: a,b; memory for: a`.
+/// Checks that each container has the demanded amounts: `must specify cpu for: a,b; memory for: a`.
 pub(super) fn constraints(fields: &Map<String, Value>, hard: &[&String]) -> Result<(), String> {
     let demanded: BTreeSet<&str> =
         hard.iter().map(|name| name.as_str()).filter(|name| DEMANDED.contains(name)).collect();
@@ -139,7 +140,7 @@ pub(super) fn constraints(fields: &Map<String, Value>, hard: &[&String]) -> Resu
     Err(format!("must specify {}", texts.join("; ")))
 }
 
-/// Class of service of a pod by its `spec`: Guaranteed, Burstable or BestEffort.
+/// Returns the class of service of a pod by its `spec`: Guaranteed, Burstable or BestEffort.
 pub fn qos_class(spec: &Value) -> &'static str {
     let (mut is_best_effort, mut is_guaranteed) = (true, true);
     for container in items(spec, "containers").iter().chain(items(spec, "initContainers")) {
@@ -158,7 +159,7 @@ pub fn qos_class(spec: &Value) -> &'static str {
     }
 }
 
-/// Whether a scope is about a pod.
+/// Returns true if a scope selects a pod.
 pub(super) fn is_in_scope(fields: &Map<String, Value>, scope: &ScopedResourceSelectorRequirement) -> bool {
     let null = Value::Null;
     let spec = fields.get("spec").unwrap_or(&null);
@@ -184,7 +185,7 @@ pub(super) fn is_in_scope(fields: &Map<String, Value>, scope: &ScopedResourceSel
     }
 }
 
-/// Whether a pod's place depends on pods of other namespaces.
+/// Returns true if a pod has affinities to pods of other namespaces.
 fn looks_elsewhere(spec: &Value) -> bool {
     let Some(affinity) = spec.get("affinity") else { return false };
     let crosses = |term: &Value| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may run beside some instances of gardener-apiserver.
+//! Versions that may run alongside some instances of gardener-apiserver.
 
 use super::{Component, GardenerVersion, Rule};
 use crate::profile::Profile;
@@ -7,18 +7,18 @@ use crate::profile::Profile;
 /// The versions of a component that are allowed; both bounds are included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed {
-    /// Which component; for gardener-apiserver one more instance.
+    /// The component; for gardener-apiserver, one more instance.
     pub component: Component,
     /// The oldest minor, `1.36`; `None`: any.
     pub oldest: Option<String>,
     /// The newest minor, or the newest version where patches count; `None`: that of the oldest gardenlet.
     pub newest: Option<String>,
-    /// The rules behind it.
+    /// The rules that set the bounds.
     pub rules: &'static [Rule],
 }
 
-/// Who may run beside gardener-apiservers of these versions. No row: there is none of them, or they are more than one
-/// minor apart themselves (A1).
+/// Returns the versions that may run alongside gardener-apiservers of these versions; empty: there is no
+/// gardener-apiserver, or they are more than one minor apart themselves (A1).
 pub fn beside(apiservers: &[GardenerVersion], profile: Profile) -> Vec<Allowed> {
     let (Some(oldest), Some(newest)) = (apiservers.iter().min(), apiservers.iter().max()) else { return Vec::new() };
     let ((major, low), (newest_major, high)) = (oldest.minor(), newest.minor());
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn whom_the_table_allows_violates_nothing_and_everybody_else_does() {
+    fn allowed_versions_violate_no_rule_and_all_others_do() {
         for (apiservers, profile) in [
             (vec!["1.37.2"], Profile::Documents),
             (vec!["1.37.2"], Profile::Upstream),

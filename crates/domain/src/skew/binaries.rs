@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The checks that the real binaries make when they start, in their own words.
+//! The checks that the real binaries make when they start, with their texts.
 //!
 //! Source: pkg/operator/bootstrappers/verify_version.go @ v1.120.0, pkg/gardenlet/bootstrappers/verify_version.go
 //! @ v1.127.0.
@@ -11,22 +11,22 @@ use crate::versions::{self, ParseError, Version};
 /// The first release of gardenlet that checks anything, as its minor.
 const GARDENLET_CHECKS_SINCE: (u64, u64) = (1, 127);
 
-/// Where the policy is explained, as the operator's texts say.
+/// Reference to the policy in the operator's texts.
 const OPERATOR_HINT: &str =
     "please consult https://github.com/gardener/gardener/blob/master/docs/deployment/version_skew_policy.md";
-/// Where the policy is explained, as gardenlet's texts say.
+/// Reference to the policy in gardenlet's texts.
 const GARDENLET_HINT: &str =
     "please consult https://gardener.cloud/docs/gardener/deployment/version_skew_policy/#version-skew-policy";
 
-/// Why the real gardener-operator does not start.
+/// Error with which the real gardener-operator does not start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperatorError {
     /// The Garden's version does not parse.
     #[error("failed parsing old Garden version {raw:?}: {error}")]
     ParseOld {
-        /// As the Garden says it.
+        /// Text in the Garden's status.
         raw: String,
-        /// The parser's words.
+        /// The parser's error.
         error: ParseError,
     },
     /// The own version does not parse.
@@ -51,7 +51,7 @@ pub enum OperatorError {
 }
 
 impl OperatorError {
-    /// The rule behind it.
+    /// Rule that the error reports.
     pub const fn rule(&self) -> Rule {
         match self {
             Self::ParseOld { .. } | Self::Compare(_) => Rule::V0,
@@ -65,10 +65,10 @@ fn comparable(release: &Version, text: &str) -> GardenerVersion {
     GardenerVersion { major: release.major, minor: release.minor, patch: release.patch, text: text.to_owned() }
 }
 
-/// The check of gardener-operator: its version against the one that last operated the Garden, if any did.
+/// Checks versions as gardener-operator does: its own against the one that last operated the Garden, if any.
 ///
 /// # Errors
-/// When it must not start.
+/// It must not start.
 pub fn operator(garden: Option<&str>, own: &str) -> Result<(), OperatorError> {
     let Some(raw) = garden else { return Ok(()) };
     let old = Version::parse(raw).map_err(|error| OperatorError::ParseOld { raw: raw.to_owned(), error })?;
@@ -81,10 +81,10 @@ pub fn operator(garden: Option<&str>, own: &str) -> Result<(), OperatorError> {
     }
 }
 
-/// Why the real gardenlet does not start, from v1.127 on.
+/// Error with which the real gardenlet does not start, from v1.127 on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GardenletError {
-    /// There is no ConfigMap that says the gardener-apiserver's version.
+    /// There is no ConfigMap with the gardener-apiserver's version.
     #[error(
         "failed reading ConfigMap gardener-system-public/gardener-info from garden cluster: configmaps \
          \"gardener-info\" not found"
@@ -93,17 +93,17 @@ pub enum GardenletError {
     /// The gardener-apiserver's version does not parse.
     #[error("failed parsing version of gardener-apiserver {raw:?}: {error}")]
     ParseApiserver {
-        /// As the ConfigMap says it.
+        /// Text in the ConfigMap.
         raw: String,
-        /// The parser's words.
+        /// The parser's error.
         error: ParseError,
     },
     /// The own version does not parse.
     #[error("failed parsing version of gardenlet {raw:?}: {error}")]
     ParseGardenlet {
-        /// As built.
+        /// Text of the build.
         raw: String,
-        /// The parser's words.
+        /// The parser's error.
         error: ParseError,
     },
     /// Newer than the gardener-apiserver.
@@ -131,7 +131,7 @@ pub enum GardenletError {
 }
 
 impl GardenletError {
-    /// The rule behind it.
+    /// Rule that the error reports.
     pub const fn rule(&self) -> Rule {
         match self {
             Self::ConfigMapMissing | Self::ParseApiserver { .. } | Self::ParseGardenlet { .. } => Rule::V0,
@@ -141,15 +141,15 @@ impl GardenletError {
     }
 }
 
-/// Whether a release of gardenlet checks anything at start by itself.
+/// Returns true if a release of gardenlet checks versions at start by itself.
 pub fn gardenlet_checks(version: &GardenerVersion) -> bool {
     version.minor() >= GARDENLET_CHECKS_SINCE
 }
 
-/// The check of gardenlet from v1.127 on: its version against the one that ConfigMap `gardener-info` says.
+/// Checks versions as gardenlet does from v1.127 on: its own against the one in ConfigMap `gardener-info`.
 ///
 /// # Errors
-/// When it must not start.
+/// It must not start.
 pub fn gardenlet(gardener_info: Option<&str>, own: &str) -> Result<(), GardenletError> {
     let raw = gardener_info.ok_or(GardenletError::ConfigMapMissing)?;
     let apiserver =

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What becomes of a component that the rules about versions forbid: `--skew-enforcement`.
+//! Enforcement of the rules about versions: `--skew-enforcement`.
 //!
-//! | | registered | starts | that runs already |
+//! | | at registration | at start | while it runs |
 //! | --- | --- | --- | --- |
 //! | `enforce` | no, 403 | no, exit code 3 | waits, and is not ready |
 //! | `warn` | with a warning | with an Event and a line in its log | the same, and goes on |
-//! | `off` | silently | silently | is not looked at |
+//! | `off` | silently | silently | is not checked |
 //!
-//! What gardener-operator checks upstream, its version against the Garden's (O3a, O3b, and V0 there), is no matter of
-//! enforcement: the real one does it everywhere.
+//! The checks that gardener-operator makes upstream, its version against the Garden's (O3a, O3b, and V0 there), are
+//! independent of this setting: the real one makes them everywhere.
 
 use super::{Component, Rule};
 use crate::profile::Profile;
 
-/// What becomes of whom the rules forbid.
+/// Treatment of a component that violates a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enforcement {
     /// It is refused, or waits.
     Enforce,
-    /// It is told, and goes on.
+    /// It gets a warning, and goes on.
     Warn,
-    /// Nobody looks.
+    /// Versions are not checked.
     Off,
 }
 
@@ -37,12 +37,12 @@ impl Enforcement {
         }
     }
 
-    /// As [`Enforcement::name`] says it.
+    /// Returns the value of this [`Enforcement::name`].
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 
-    /// Where nobody said: `enforce` in profile `documents`, `warn` in `upstream`.
+    /// Returns the default: `enforce` in profile `documents`, `warn` in `upstream`.
     pub const fn usual(profile: Profile) -> Self {
         match profile {
             Profile::Documents => Self::Enforce,
@@ -50,7 +50,7 @@ impl Enforcement {
         }
     }
 
-    /// Whether a component that violates a rule starts all the same.
+    /// Returns true if a component starts although it violates a rule.
     pub const fn lets_start(self, component: Component, rule: Rule) -> bool {
         let is_upstreams = matches!(component, Component::Operator) && matches!(rule, Rule::V0 | Rule::O3a | Rule::O3b);
         !matches!(self, Self::Enforce) && !is_upstreams
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(Enforcement::usual(Profile::Upstream), Enforcement::Warn);
     }
 
-    /// Enforcement, component, rule, whether it starts.
+    /// Enforcement, component, rule; true if it starts.
     #[test]
     fn the_check_of_the_real_operator_is_always_made() {
         for (enforcement, component, rule, expected) in [

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The highest versions that ever ran, which outlive the instances.
 //!
-//! Without them, to remove the last instance and to start an older one would be a downgrade in two legal steps. There is
-//! a mark for each component, for gardenlets one per seed, for extensions one per name.
+//! Without them, removing the last instance and then starting an older one would be a downgrade in two legal steps.
+//! There is a mark for each component, for gardenlets one per seed, for extensions one per name.
 //!
 //! Shape as a text: a JSON object from `COMPONENT` or `COMPONENT/OWNER` to a version, sorted by key:
 //! `{"gardener-apiserver":"v1.120.0","gardenlet/local":"v1.119.2"}`.
 //!
-//! Source: spec of the emulator; upstream remembers the Garden's version alone.
+//! Source: spec of the emulator; upstream records the Garden's version alone.
 
 use std::collections::BTreeMap;
 
 use super::{Component, GardenerVersion, HighWaterMark, Instance};
 
-/// The marks once an instance has started; `None`: it raises none, as one whose version does not parse.
+/// Returns the marks after the start of an instance; `None`: it raises none, e.g. since its version does not parse.
 pub fn raised(marks: &[HighWaterMark], instance: &Instance) -> Option<Vec<HighWaterMark>> {
     let version = GardenerVersion::parse(&instance.version)?;
     let owner = match instance.component {
@@ -30,7 +30,7 @@ pub fn raised(marks: &[HighWaterMark], instance: &Instance) -> Option<Vec<HighWa
     Some(marks)
 }
 
-/// Marks as a text.
+/// Formats marks as a text.
 pub fn write(marks: &[HighWaterMark]) -> String {
     let key = |mark: &HighWaterMark| match &mark.owner {
         None => mark.component.name().to_owned(),
@@ -40,7 +40,7 @@ pub fn write(marks: &[HighWaterMark]) -> String {
     serde_json::to_string(&entries).unwrap_or_default()
 }
 
-/// Marks of a text. What is none of them is left out: a mark that somebody broke refuses nobody.
+/// Reads marks from a text. Invalid marks are left out: a broken mark refuses no instance.
 pub fn read(text: &str) -> Vec<HighWaterMark> {
     let entries: BTreeMap<String, serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
     let mark = |(key, version): (String, serde_json::Value)| {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_marks_refuse_nobody() {
+    fn broken_marks_refuse_no_instance() {
         for text in ["", "{", "[]", r#"{"gardenlet/a":1,"somebody":"v1.1.0"}"#] {
             assert_eq!(read(text), Vec::new(), "{text}");
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instances as their Leases tell of them: a landscape has a Lease for every process of a component that runs.
+//! Running instances, read from their Leases: a landscape has a Lease for every process of a component.
 
 use api::constants::{annotation, label, namespace};
 use apimachinery::meta::ObjectMeta;
@@ -17,14 +17,14 @@ pub fn instance(component: &str, owner: &str, version: &str) -> Option<Instance>
     Some(Instance::owned(component, owner, version))
 }
 
-/// The instance of a Lease; `None`: the Lease is none of an instance that rules know.
+/// Returns the instance of a Lease; `None`: no rule applies to the Lease.
 pub fn registered(meta: &ObjectMeta) -> Option<Instance> {
     let label = |key: &str| meta.labels.get(key).map(String::as_str);
     let version = meta.annotations.get(annotation::COMPONENT_VERSION)?;
     instance(label(label::COMPONENT)?, label(label::COMPONENT_SEED).unwrap_or_default(), version)
 }
 
-/// Who runs, as Leases say it; all but the one with this name.
+/// Returns the running instances by their Leases, except the one with this name.
 pub fn landscape<'a>(leases: impl IntoIterator<Item = &'a ObjectMeta>, but: &str) -> Landscape {
     let others = leases.into_iter().filter(|meta| meta.namespace == namespace::INSTANCES && meta.name != but);
     Landscape { instances: others.filter_map(registered).collect(), ..Landscape::default() }

@@ -6,10 +6,10 @@
 //!
 //! | found | `documents` | `upstream` |
 //! | --- | --- | --- |
-//! | when it is declared | as `--skew-enforcement` says | a warning |
+//! | when it is declared | depends on `--skew-enforcement` | a warning |
 //! | later, when an older gardenlet appears | condition `Valid` of its ControllerInstallations is `False`; it does not work | the condition |
 //!
-//! Source: docs/deployment/version_skew_policy.md; upstream no code looks.
+//! Source: docs/deployment/version_skew_policy.md; upstream has no code for it.
 
 use std::collections::BTreeSet;
 
@@ -72,8 +72,8 @@ pub fn declared(deployment: &ControllerDeployment) -> Option<&str> {
     deployment.metadata.annotation(annotation::EXTENSIONS_LIBRARY_VERSION).filter(|version| !version.is_empty())
 }
 
-/// Why an extension must not be there, in the words of rule E1 (or V0); `seeds` are all of the landscape: the oldest
-/// gardenlet anywhere decides.
+/// Returns the text of rule E1 (or V0) for an extension that is not allowed; `seeds` are all of the landscape: the
+/// oldest gardenlet anywhere decides.
 pub fn violation<'a>(deployment: &ControllerDeployment, seeds: impl Iterator<Item = &'a Seed>) -> Option<String> {
     let library = declared(deployment)?;
     let landscape = Landscape { instances: seeds.filter_map(last_gardenlet).collect(), ..Landscape::default() };
@@ -91,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// Library; versions of the gardenlets of seeds a, b, …; what is said.
+    /// Library; versions of the gardenlets of seeds a, b, …; the text.
     const ROWS: &str = "
 -        | 1.119.0         => -
 1.120.0  |                 => -

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which versions of Gardener's components may run beside each other.
+//! Rules about the versions of Gardener's components that may run alongside each other.
 //!
-//! A [`Landscape`] is the versions that run; [`violations`] judges it as it is, [`transition::check`] judges one step,
-//! [`start_up`] what a component that starts is told, [`running`] what one that runs finds, [`enforcement`] what comes of it,
-//! [`allowed`] who may run beside some gardener-apiservers, [`high_water`] remembers what ran, [`lease`] reads what
-//! runs from Leases, which [`registration`] makes, [`notes`] says what is legal and still unwise, [`releases`]
-//! what a release of Gardener knows: Kubernetes versions, its own feature gates, its date. Nothing here knows a process or
-//! an address, and nobody is refused for what was wrong before: a landscape that is out of skew can be healed step
-//! by step.
+//! A [`Landscape`] is the versions that run; [`violations`] judges it as it is, [`transition::check`] judges one
+//! step, [`start_up`] a component that starts, [`running`] one that runs, [`enforcement`] is the consequence,
+//! [`allowed`] the versions that some gardener-apiservers allow, [`high_water`] records the highest versions,
+//! [`lease`] reads the running instances from Leases, which [`registration`] creates, [`notes`] reports legal but
+//! unwise states, [`releases`] the properties of a release of Gardener: Kubernetes versions, its own feature gates,
+//! its date. Nothing here knows a process or an address, and no step is refused for an older violation: a landscape
+//! that is out of skew can be repaired step by step.
 //!
 //! ```text
 //! newest gardener-apiserver   ─ A1 ─  oldest gardener-apiserver       one minor
@@ -63,28 +63,29 @@ impl GardenerVersion {
         if !release.contains('.') || release.starts_with('v') {
             return None;
         }
-        // The suffix has to be well formed, too; `~` begins one as `-` does.
+        // The suffix must be well-formed, too; `~` begins one like `-`.
         let text = format!("{release}{}", rest.replacen('~', "-", 1));
         let read = versions::Version::parse_in(&text, crate::release::DOCUMENTED).ok()?;
         Some(Self { major: read.major, minor: read.minor, patch: read.patch, text: shown.to_owned() })
     }
 
-    /// Major and minor, by which distance is counted.
+    /// Returns major and minor, the basis of distances.
     pub const fn minor(&self) -> (u64, u64) {
         (self.major, self.minor)
     }
 
-    /// A release.
+    /// Creates the version of a release.
     pub fn release(major: u64, minor: u64, patch: u64) -> Self {
         Self { major, minor, patch, text: format!("{major}.{minor}.{patch}") }
     }
 
-    /// The release whose rules and fields the version has; those of the newest known release for another major.
+    /// Returns the release whose rules and fields the version has; that of the newest known release for another
+    /// major.
     pub fn served_release(&self) -> Release {
         u16::try_from(self.minor).ok().filter(|_| self.major == 1).map_or(release::NEWEST, Release)
     }
 
-    /// All three numbers, by which downgrades are told.
+    /// Returns all three numbers, the basis of downgrades.
     pub const fn full(&self) -> (u64, u64, u64) {
         (self.major, self.minor, self.patch)
     }
@@ -118,7 +119,7 @@ impl Ord for GardenerVersion {
     }
 }
 
-/// How many minors one version is above another.
+/// Difference in minors between two versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
     /// An older major: below everything.
@@ -130,7 +131,7 @@ pub enum Distance {
 }
 
 impl Distance {
-    /// From `lower` up to `upper`.
+    /// Returns the distance from `lower` up to `upper`.
     pub fn between(upper: &GardenerVersion, lower: &GardenerVersion) -> Self {
         match upper.major.cmp(&lower.major) {
             Ordering::Greater => Self::NewerMajor,
@@ -139,7 +140,7 @@ impl Distance {
         }
     }
 
-    /// By how much a bound is missed; `None` if it is kept.
+    /// Returns the distance beyond a bound; `None` if the bound is kept.
     fn above(self, bound: i128) -> Option<Self> {
         match self {
             Self::Minors(minors) if minors > bound => Some(Self::Minors(minors - bound)),
@@ -206,7 +207,7 @@ impl Component {
         Self::ALL.into_iter().find(|component| component.name() == name)
     }
 
-    /// Whether it is one of those that rules C1 and C2 are about.
+    /// Returns true for the components of rules C1 and C2.
     pub(crate) const fn is_control_plane(self) -> bool {
         matches!(self, Self::ControllerManager | Self::Scheduler | Self::AdmissionController)
     }
@@ -215,47 +216,47 @@ impl Component {
 /// One running instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// What runs.
+    /// The component.
     pub component: Component,
     /// The seed of a gardenlet, the name of an extension; empty for the others.
     pub owner: String,
-    /// Its version as it says it.
+    /// Its version, as reported.
     pub version: String,
 }
 
 impl Instance {
-    /// An instance of a component that there is once in a landscape.
+    /// Creates an instance of a component that exists once in a landscape.
     pub fn new(component: Component, version: &str) -> Self {
         Self { component, owner: String::new(), version: version.to_owned() }
     }
 
-    /// A gardenlet of a seed, or an extension of a name.
+    /// Creates a gardenlet of a seed, or an extension with a name.
     pub fn owned(component: Component, owner: &str, version: &str) -> Self {
         Self { component, owner: owner.to_owned(), version: version.to_owned() }
     }
 }
 
-/// The highest version that ever ran, of a component or of one seed's or extension's.
+/// Highest version that ever ran, of a component or of one seed's or extension's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighWaterMark {
-    /// What ran.
+    /// The component.
     pub component: Component,
-    /// Whose; `None` for all instances of the component.
+    /// Its owner; `None` for all instances of the component.
     pub owner: Option<String>,
     /// The version.
     pub version: String,
 }
 
-/// The versions that run.
+/// The running versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Landscape {
     /// Every instance.
     pub instances: Vec<Instance>,
     /// `status.gardener.version` of the Garden, once an operator reconciled it.
     pub garden: Option<String>,
-    /// What ran before.
+    /// Highest versions that ran before.
     pub high_water_marks: Vec<HighWaterMark>,
-    /// Whether an administrator lets components go back to older versions, for an exercise: T1 and O3a refuse nothing.
+    /// True if an administrator allows downgrades, for an exercise: T1 and O3a refuse nothing.
     pub allows_downgrades: bool,
 }
 
@@ -275,12 +276,12 @@ impl Landscape {
         self.garden.as_deref().or(newest)
     }
 
-    /// Whether a rule counts here.
+    /// Returns true if a rule applies in this landscape.
     const fn heeds(&self, rule: Rule) -> bool {
         !(self.allows_downgrades && matches!(rule, Rule::T1 | Rule::O3a))
     }
 
-    /// What ran before where an instance runs.
+    /// Returns the recorded versions of an instance's predecessors.
     fn marks_of(&self, instance: &Instance) -> impl Iterator<Item = &HighWaterMark> {
         self.high_water_marks.iter().filter(|mark| {
             mark.component == instance.component && mark.owner.as_ref().is_none_or(|owner| *owner == instance.owner)
@@ -340,7 +341,7 @@ impl Rule {
         Self::P1,
     ];
 
-    /// The rule with an id.
+    /// Returns the rule with an id.
     pub fn named(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.to_string() == id)
     }
@@ -358,16 +359,17 @@ impl fmt::Display for Rule {
 pub struct Violation {
     /// The rule.
     pub rule: Rule,
-    /// Who violates it; `None` for a rule about distances within a set.
+    /// The instance that violates it; `None` for a rule about distances within a set.
     pub offender: Option<Instance>,
-    /// By how much the bound is missed.
+    /// Distance beyond the bound.
     pub severity: Distance,
-    /// What the offender was compared with, or the oldest and the newest of the set.
+    /// Versions with which the offender was compared, or the oldest and the newest of the set.
     pub against: Vec<GardenerVersion>,
 }
 
 impl Violation {
-    /// Whether two violations are about the same: gardenlets of different seeds are, if their version is the same.
+    /// Returns true if two violations have the same rule and offender; gardenlets of one version on different seeds
+    /// are equal.
     fn is_about_the_same(&self, other: &Self) -> bool {
         let key = |violation: &Self| {
             violation.offender.as_ref().map(|offender| {
@@ -381,7 +383,8 @@ impl Violation {
     }
 }
 
-/// Every rule that a landscape violates, in the order of the rules; a version that does not parse hides all others.
+/// Returns every rule that a landscape violates, in the order of the rules; a version that does not parse hides all
+/// others.
 pub fn violations(landscape: &Landscape, profile: Profile) -> Vec<Violation> {
     let unparsable = unparsable(landscape);
     if !unparsable.is_empty() {
@@ -435,7 +438,7 @@ pub fn violations(landscape: &Landscape, profile: Profile) -> Vec<Violation> {
     found
 }
 
-/// Who the offender is if it is the Garden's version that does not parse: its operator wrote it.
+/// Owner of the offender if the Garden's version does not parse: its operator wrote it.
 const GARDEN: &str = "Garden";
 
 /// Versions that do not parse, the Garden's included.
@@ -465,7 +468,7 @@ pub fn rules(violations: &[Violation]) -> Vec<Rule> {
 mod tests {
     use super::*;
 
-    /// Text, and the three numbers it stands for.
+    /// Text, and its three numbers.
     const TEXTS: &str = "
 v1.120.0               => 1 120 0
 1.37                   => 1 37 0

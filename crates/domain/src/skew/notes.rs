@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is legal and still unwise, before and after an upgrade. A note refuses nothing.
+//! Notes about legal but unwise states, before and after an upgrade. A note refuses nothing.
 //!
-//! Each function is about one note and takes plain facts, from whichever landscape they are: one that runs, one of
-//! manifests, one that a plan leads to.
+//! Each function returns one note and takes plain facts of any landscape: a running one, one of manifests, or the
+//! result of a plan.
 //!
 //! Source: spec of the emulator, after docs/operations/upgrade-gardener.md and docs/deployment/version_skew_policy.md.
 
@@ -16,10 +16,10 @@ use super::{Component, Distance, GardenerVersion, Instance, Landscape};
 use crate::profile::Profile;
 use crate::worker_pool::hash::FIRST_FORM;
 
-/// How many objects a note names.
+/// Maximum number of objects that a note names.
 const NAMED: usize = 3;
 
-/// What a note is about.
+/// Kind of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Note {
     /// `W1`: Shoots are not reconciled by the running version yet.
@@ -30,7 +30,7 @@ pub enum Note {
     KubernetesVersionDropped,
     /// `W4`: a feature gate that is set is unknown or locked to the other value in a Gardener version.
     FeatureGateGone,
-    /// `W5`: somebody would be too old at the minor after the next step.
+    /// `W5`: a component would be too old at the minor after the next step.
     LaggardBlocksNext,
     /// `W6`: a component's minor gets no fixes any more.
     OutOfMaintenance,
@@ -60,12 +60,12 @@ impl fmt::Display for Note {
     }
 }
 
-/// A note about something.
+/// A note about objects of a landscape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noted {
-    /// What it is about.
+    /// Kind of the note.
     pub note: Note,
-    /// Whom it concerns, and why.
+    /// Names of the objects concerned, and the reason.
     pub text: String,
 }
 
@@ -82,7 +82,7 @@ impl fmt::Display for Noted {
     }
 }
 
-/// What notes need to know of a Shoot.
+/// Facts about a Shoot for notes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShootVersions {
     /// `NAMESPACE/NAME`
@@ -98,17 +98,17 @@ pub struct ShootVersions {
 /// A feature gate in the configuration of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateSetting {
-    /// Whose configuration; the Seed of a gardenlet is its owner.
+    /// The component that is configured; the Seed of a gardenlet is its owner.
     pub component: Component,
     /// The Seed; empty for others.
     pub owner: String,
     /// The gate.
     pub name: String,
-    /// Whether it is set to be on.
+    /// True if the gate is enabled.
     pub on: bool,
 }
 
-/// The first names, and how many more there are.
+/// Joins the first names, and the number of further ones.
 fn some(mut names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     if more > 0 {
@@ -118,8 +118,9 @@ fn some(mut names: Vec<String>) -> String {
     names.join(", ")
 }
 
-/// W1: Shoots that the gardenlet of their Seed, as it runs, has not reconciled yet. A gardenlet that is not known is taken
-/// to be like the newest of the others, or like the newest gardener-apiserver. Shoots without a Seed wait for nothing.
+/// W1: Shoots that the gardenlet of their Seed, in its running version, has not reconciled yet. An unknown gardenlet
+/// is assumed to have the version of the newest other one, or of the newest gardener-apiserver. Shoots without a Seed
+/// wait for nothing.
 pub fn shoots_not_reconciled(landscape: &Landscape, shoots: &[ShootVersions]) -> Option<Noted> {
     let mut of_seeds: BTreeMap<&str, GardenerVersion> = BTreeMap::new();
     for gardenlet in landscape.instances.iter().filter(|instance| instance.component == Component::Gardenlet) {
@@ -131,7 +132,7 @@ pub fn shoots_not_reconciled(landscape: &Landscape, shoots: &[ShootVersions]) ->
     let behind = shoots.iter().filter_map(|shoot| {
         let wanted = of_seeds.get(shoot.seed.as_deref()?).or(other.as_ref())?;
         let is_reconciled = GardenerVersion::parse(&shoot.gardener).as_ref() == Some(wanted);
-        let by = if shoot.gardener.is_empty() { "by nobody yet" } else { &shoot.gardener };
+        let by = if shoot.gardener.is_empty() { "not reconciled yet" } else { &shoot.gardener };
         (!is_reconciled).then(|| format!("{} ({by}, gardenlet {wanted})", shoot.name))
     });
     let behind: Vec<String> = behind.collect();
@@ -149,8 +150,8 @@ pub fn shoots_not_reconciled(landscape: &Landscape, shoots: &[ShootVersions]) ->
     ))
 }
 
-/// W2: operators whose minor differs from that of a gardenlet whose Seed is the operators' own cluster. It is worth saying
-/// once this has outlasted a reconcile of the Garden.
+/// W2: operators whose minor differs from that of a gardenlet whose Seed is the operators' own cluster. Worth
+/// reporting once it has outlasted a reconciliation of the Garden.
 pub fn lock_step(operators: &[Instance], gardenlets_of_runtime: &[Instance]) -> Option<Noted> {
     let minor = |instance: &Instance| GardenerVersion::parse(&instance.version).map(|version| version.minor());
     let differs = |operator: &Instance, gardenlet: &Instance| {
@@ -196,7 +197,8 @@ pub fn gates_gone(gardener: &GardenerVersion, settings: &[GateSetting]) -> Vec<N
     gone.collect()
 }
 
-/// W5: who would violate C2 or G2 once gardener-apiserver is at the minor after `newest`; one note for each version.
+/// W5: components that would violate C2 or G2 once gardener-apiserver is at the minor after `newest`; one note for
+/// each version.
 pub fn laggards(landscape: &Landscape, newest: &GardenerVersion, profile: Profile) -> Vec<Noted> {
     let mut behind: BTreeMap<(Component, GardenerVersion), Vec<&Instance>> = BTreeMap::new();
     for instance in &landscape.instances {
@@ -206,7 +208,7 @@ pub fn laggards(landscape: &Landscape, newest: &GardenerVersion, profile: Profil
             _ => continue,
         };
         let Some(version) = GardenerVersion::parse(&instance.version) else { continue };
-        // The minor after the newest one is one further away.
+        // The distance to the minor after the newest one is greater by one.
         if Distance::between(newest, &version).above(bound - 1).is_some() {
             behind.entry((instance.component, version)).or_default().push(instance);
         }
@@ -306,7 +308,7 @@ mod tests {
         assert_eq!(
             texts(shoots_not_reconciled(&landscape, &some)),
             ["W1 ShootsNotReconciled: 2 Shoots are not reconciled by the running gardenlet, for which the next minor \
-              should wait: p/1 (v1.119.3, gardenlet 1.120.0), p/2 (by nobody yet, gardenlet 1.119.3)"]
+              should wait: p/1 (v1.119.3, gardenlet 1.120.0), p/2 (not reconciled yet, gardenlet 1.119.3)"]
         );
     }
 
@@ -401,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn who_blocks_the_minor_after_the_next_is_named() {
+    fn components_that_block_the_minor_after_the_next_are_named() {
         let landscape = instances(&[
             (Component::Apiserver, "", "1.38.0"),
             (Component::Scheduler, "", "1.37.2"),

@@ -21,7 +21,7 @@ use super::lease::instance;
 use super::{HighWaterMark, Instance, high_water};
 use crate::profile::Profile;
 
-/// Seconds that a Lease says it is held for.
+/// Seconds for which a Lease is held.
 const DURATION: i32 = 15;
 
 /// A process, as it is registered.
@@ -45,7 +45,7 @@ impl<'a> Registered<'a> {
         cluster::seed(self.cluster)
     }
 
-    /// Instance of the rules about versions; None: no rule is about it.
+    /// Returns the instance for the rules about versions; None: no rule applies to it.
     pub fn instance(&self) -> Option<Instance> {
         instance(self.component, self.seed().unwrap_or_default(), self.version)
     }
@@ -59,7 +59,7 @@ impl<'a> Registered<'a> {
         }
     }
 
-    /// Its Lease, taken at an instant of landscape time.
+    /// Returns its Lease, acquired at an instant of landscape time.
     pub fn lease(&self, now: DateTime<Utc>) -> Lease {
         let text = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let identity = json!({ "id": self.pod, "name": self.pod, "version": self.version }).to_string();
@@ -91,8 +91,9 @@ impl<'a> Registered<'a> {
     }
 }
 
-/// Address of the server of a component that runs in cluster `runtime`, namespace `garden`, `host:port`. `host` is a name as
-/// webhooks have it: `COMPONENT.garden` or `COMPONENT.garden.svc`. The first of the component's Leases counts.
+/// Returns the address of the server of a component in cluster `runtime`, namespace `garden`, `host:port`. `host` is
+/// a name in the form of webhooks: `COMPONENT.garden` or `COMPONENT.garden.svc`. The first of the component's Leases
+/// counts.
 pub fn address(leases: &[Arc<Lease>], host: &str) -> Option<String> {
     let (component, place) = host.split_once('.')?;
     if !matches!(place, "garden" | "garden.svc") {
@@ -109,23 +110,23 @@ pub fn address(leases: &[Arc<Lease>], host: &str) -> Option<String> {
     endpoint.strip_prefix("https://").map(str::to_owned)
 }
 
-/// The highest versions that ever ran, as the namespace of the Leases says it.
+/// Returns the highest versions that ever ran, from the namespace of the Leases.
 pub fn high_water_marks(namespace: &ObjectMeta) -> Vec<HighWaterMark> {
     namespace.annotation(annotation::HIGH_WATER_MARKS).map(high_water::read).unwrap_or_default()
 }
 
-/// Policy by which the rules about versions are kept, as the namespace of the Leases says it.
+/// Policy for the rules about versions, in the namespace of the Leases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// The highest versions that ever ran.
     pub high_water_marks: Vec<HighWaterMark>,
     /// Treatment of a component that the rules forbid.
     pub enforcement: Enforcement,
-    /// True if components may go back to older versions.
+    /// True if components may be downgraded.
     pub allows_downgrades: bool,
 }
 
-/// Reads it from the namespace; where an annotation is missing or has no valid value, the default of the profile.
+/// Reads the policy from the namespace; without an annotation, or for an invalid value, the default of the profile.
 pub fn policy(namespace: &ObjectMeta, profile: Profile) -> Policy {
     let enforcement = namespace.annotation(annotation::SKEW_ENFORCEMENT).and_then(Enforcement::named);
     Policy {

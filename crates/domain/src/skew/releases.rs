@@ -12,8 +12,8 @@ use crate::versions::{Version, normalize};
 /// Version of Gardener that is emulated by default.
 pub const EMULATED: &str = "v1.120.0";
 
-/// From which minor of Gardener on which minors of Kubernetes 1.x are supported, both bounds included. Releases before
-/// the first row are taken like it, releases after the last like that one.
+/// Minor of Gardener, and the minors of Kubernetes 1.x that are supported from it on, both bounds included. Releases
+/// before the first row have its values, releases after the last one those of the last.
 const KUBERNETES: [(u64, u64, u64); 11] = [
     (106, 25, 31),
     (113, 25, 32),
@@ -52,11 +52,11 @@ pub fn supports_kubernetes(gardener: &GardenerVersion, kubernetes: &str) -> bool
         .is_ok_and(|version| version.major == 1 && (oldest..=newest).contains(&version.minor))
 }
 
-/// Judgement of a component on the Kubernetes version of a cluster that it connects to, `v1.26.4`: a warning, if a release
-/// does not support it and the profile has it work all the same (row 11).
+/// Judges the Kubernetes version of a cluster that a component connects to, `v1.26.4`. Returns a warning if the
+/// release does not support it but the profile tolerates it (row 11).
 ///
 /// # Errors
-/// The sentence of upstream's client for a version outside of the release's list.
+/// The text of upstream's client for a version outside of the release's list.
 pub fn judge_cluster(rules: Profile, gardener: &GardenerVersion, kubernetes: &str) -> Result<Option<String>, String> {
     if supports_kubernetes(gardener, kubernetes) {
         return Ok(None);
@@ -130,8 +130,8 @@ pub fn newest() -> GardenerVersion {
     GardenerVersion::release(1, minor, patch)
 }
 
-/// Sentence about a release that is newer than every known one: the minor by whose rules it is judged. `None`: its minor is
-/// known, or older than the tables.
+/// Returns a text about a release that is newer than every known one, with the minor whose rules are applied. `None`:
+/// its minor is known, or older than the tables.
 pub fn unknown_release(gardener: &GardenerVersion) -> Option<String> {
     let newest = newest();
     let (major, minor) = newest.minor();
@@ -147,8 +147,8 @@ pub fn unknown_release(gardener: &GardenerVersion) -> Option<String> {
 /// Source: docs/deployment/version_skew_policy.md.
 pub const MAINTAINED_MINORS: u64 = 3;
 
-/// The newest minor of 1.x that is known to be released at an instant, and on which day it was; `None` before the first
-/// one whose date is known.
+/// Returns the newest minor of 1.x that is known to be released at an instant, and the date of its release; `None`
+/// before the first one with a known date.
 pub fn newest_release(now: DateTime<Utc>) -> Option<(u64, NaiveDate)> {
     let today = now.date_naive();
     let dated = RELEASED.iter().rev().filter_map(|(minor, date, _)| Some((*minor, date.parse::<NaiveDate>().ok()?)));
@@ -158,9 +158,9 @@ pub fn newest_release(now: DateTime<Utc>) -> Option<(u64, NaiveDate)> {
 /// State of a feature gate of Gardener in a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// True if it is on where nothing is set.
+    /// True if the gate is on by default.
     pub default: bool,
-    /// True if it cannot be changed.
+    /// True if the gate cannot be changed.
     pub is_locked: bool,
 }
 
@@ -195,24 +195,25 @@ impl GateRow {
     }
 }
 
-/// Rows by name. Several rows of a name are of components that register the gate in different minors; the first of them is
-/// the gate's own.
+/// Rows by name. Several rows of a name are of components that register the gate in different minors; the first one
+/// is the gate's own.
 fn gate_rows() -> impl Iterator<Item = GateRow> {
     include_str!("gates.txt").lines().filter_map(GateRow::read)
 }
 
-/// Feature gate of a release, whichever components register it; `None` if the release does not know it.
+/// Returns the feature gate of a release, from any component that registers it; `None` if the release does not know
+/// it.
 pub fn feature_gate(gardener: &GardenerVersion, name: &str) -> Option<Gate> {
     gate_rows().filter(|row| row.name == name).find_map(|row| row.in_release(gardener))
 }
 
-/// Gates that stand for all of a stage; nothing here depends on them.
+/// Gates that set all gates of a stage; nothing here depends on them.
 const WHOLE_STAGES: [&str; 2] = ["AllAlpha", "AllBeta"];
 
 /// Checks a setting of a gate of a component of a release; the component by the name of its folder, `controllermanager`.
 ///
 /// # Errors
-/// Upstream's words.
+/// Upstream's text.
 ///
 /// Source: k8s.io/component-base featuregate.
 pub fn check_gate(gardener: &GardenerVersion, component: &str, name: &str, on: bool) -> Result<(), String> {
@@ -228,8 +229,8 @@ pub fn check_gate(gardener: &GardenerVersion, component: &str, name: &str, on: b
     Ok(())
 }
 
-/// True if a release does what a gate guards: as it is `set`, else as is the default there. It is off in releases before
-/// the gate, and on in releases that have removed the gate.
+/// True if a release has the feature of a gate: by `set`, else by the default of the gate there. The feature is off
+/// in releases before the gate, and on in releases that have removed the gate.
 pub fn gate_is_on(gardener: &GardenerVersion, name: &str, set: Option<bool>) -> bool {
     match feature_gate(gardener, name) {
         Some(gate) if gate.is_locked => gate.default,
@@ -255,7 +256,7 @@ pub enum GateEvent {
     TurnsOn,
     /// The gate is on and cannot be turned off.
     IsLocked,
-    /// The gate is removed; what it guarded happens.
+    /// The gate is removed; its feature is on.
     Removed,
 }
 
@@ -282,7 +283,7 @@ pub fn gate_names(component: &str) -> impl Iterator<Item = &'static str> {
     gate_rows().filter(move |row| row.is_of(component)).map(|row| row.name)
 }
 
-/// Rows of a gate by its name, whatever the case of its letters; empty: no release has it.
+/// Returns the rows of a gate by its name, ignoring case; empty: no release has it.
 pub fn rows_of_gate(name: &str) -> Vec<GateRow> {
     gate_rows().filter(|row| row.name.eq_ignore_ascii_case(name)).collect()
 }
@@ -334,7 +335,7 @@ mod tests {
         }
     }
 
-    /// A release, a component, what is set, and what is said of it.
+    /// A release, a component, the setting, and the expected text.
     #[test]
     fn gates_are_those_of_a_component_in_a_release() {
         for (gardener, component, name, on, expected) in [
@@ -403,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_gate_guards_is_off_before_it_comes_and_on_when_it_has_gone() {
+    fn a_feature_is_off_before_its_gate_and_on_after_its_removal() {
         for (gardener, set, expected) in [
             ("v1.97.0", None, false),
             ("v1.97.0", Some(true), false),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether an instance that runs is still legal beside the others.
+//! Check of a running instance against the others.
 //!
 //! | component | its own rules |
 //! | --- | --- |
@@ -9,16 +9,16 @@
 //! | gardener-operator | O1, O2, as far as it is itself too far from the others |
 //! | an extension that is released with Gardener | E1 |
 //!
-//! What others violate beside it is told to them. Steps (T1, T2) and versions that were recorded (O3a, O3b, P1) are for
-//! starts. Without a gardener-apiserver there is nobody to be newer or older than.
+//! Violations of other components are reported to them. Steps (T1, T2) and recorded versions (O3a, O3b, P1) are
+//! checked at starts only. Without a gardener-apiserver there is no version to compare with.
 
 use super::start_up::{Refused, library_refused, refused, violated};
 use super::{Component, Distance, GardenerVersion, Instance, Landscape, Rule};
 use crate::profile::Profile;
 use crate::versions::ParseError;
 
-/// The first of its own rules that an instance violates beside `others`, which are those that run without it; in profile
-/// `upstream` nobody looks.
+/// Returns the first of its own rules that an instance violates; `others` are the instances that run without it. In
+/// profile `upstream` nothing is checked.
 pub fn violation(others: &Landscape, instance: &Instance, profile: Profile) -> Option<Refused> {
     if !profile.checks_while_running() {
         return None;
@@ -43,7 +43,7 @@ pub fn violation(others: &Landscape, instance: &Instance, profile: Profile) -> O
     is_own.then(|| refused(found.rule, instance, &version, &found.against, profile))
 }
 
-/// Whether two versions are more than a minor apart.
+/// Returns true if two versions are more than a minor apart.
 fn is_too_far(one: &GardenerVersion, other: &GardenerVersion) -> bool {
     let (newer, older) = if one > other { (one, other) } else { (other, one) };
     Distance::between(newer, older).above(1).is_some()
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use crate::skew::short::instance;
 
-    /// Who else runs, who looks, what it finds.
+    /// Other running instances, the checked instance, the expected violation.
     const RUNNING: &str = "
 api 1.120.0                         | gcm 1.120.0 => -
 api 1.121.0                         | gcm 1.120.0 => -
@@ -81,7 +81,7 @@ api 1.120.0                         | gcm odd     => V0 failed parsing version o
 
     /// Source: spec of the emulator; upstream checks nothing while a component runs.
     #[test]
-    fn who_runs_is_judged_by_its_own_rules() {
+    fn a_running_instance_is_judged_by_its_own_rules() {
         for row in RUNNING.lines().filter(|row| !row.is_empty()) {
             let (given, expected) = row.split_once("=>").expect("row has an arrow");
             let cells: Vec<Vec<&str>> = given.split('|').map(|cell| cell.split_whitespace().collect()).collect();

@@ -3,10 +3,10 @@
 
 use super::{Component, Instance};
 
-/// The instance of a component with a short name, which is its owner, too.
+/// Returns the instance of a component with a short name, which is also its owner.
 ///
 /// # Panics
-/// No component is called so.
+/// No component has this short name.
 pub(super) fn instance(name: &str, version: &str) -> Instance {
     let component = match name {
         "api" => Component::Apiserver,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a component that starts is told by the versions that run.
+//! Check of a component that starts against the running versions.
 //!
-//! [`decide`] is the check of this landscape, against every live instance; [`operator`] and [`gardenlet`] are the checks
-//! that the real binaries make, against one recorded version. [`refusal_line`] words the last line of a component that
-//! does not start.
+//! [`decide`] is the check of this landscape, against every live instance; [`operator`] and [`gardenlet`] are the
+//! checks of the real binaries, against one recorded version. [`refusal_line`] formats the last line of a component
+//! that does not start.
 //!
-//! A component looks at its own rules, also at those that it violated before it stopped: a restart is not refused as a
-//! step, but it does not excuse. A gardener-apiserver looks at what its coming changes for everybody.
+//! A component checks its own rules, also those that it violated before it stopped: a restart is not refused as a
+//! step, but does not excuse a violation. A gardener-apiserver checks the effect of its start on all components.
 
 use super::transition::{Step, against_previous, below_high_water_mark, check};
 use super::{Component, GARDEN, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
@@ -15,18 +15,18 @@ use crate::versions::ParseError;
 
 pub use super::binaries::{GardenletError, OperatorError, gardenlet, gardenlet_checks, operator};
 
-/// Who wants to start.
+/// An instance that is about to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The instance; it is not among those that run.
+    /// The instance; it is not among the running ones.
     pub instance: Instance,
-    /// The version that ran in its place, where that is known: of a gardenlet the Seed's `status.gardener.version`.
+    /// The version that ran in its place, if known: for a gardenlet the Seed's `status.gardener.version`.
     pub previous: Option<String>,
-    /// Whether an operator looks ahead to what its gardener-apiserver would leave behind.
+    /// True if an operator also checks the components that its gardener-apiserver would leave behind.
     pub looks_ahead: bool,
 }
 
-/// What a component that starts is told.
+/// Result of the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It starts.
@@ -37,20 +37,21 @@ pub enum Decision {
     Refused(Refused),
 }
 
-/// Why a component does not start.
+/// Refusal of a component's start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The rule.
     pub rule: Rule,
-    /// The rule's text, as Events and Leases say it, too.
+    /// The rule's text, as in Events and Leases.
     pub text: String,
-    /// Which versions the component was compared with.
+    /// Versions with which the component was compared.
     pub against: Vec<String>,
 }
 
-/// Whether a component may start beside those that run.
+/// Decides whether a component may start alongside the running ones.
 ///
-/// In profile `upstream` gardener-operator alone is judged here, by the Garden; for gardenlets there see [`gardenlet`].
+/// In profile `upstream` only gardener-operator is judged here, against the Garden; for gardenlets there see
+/// [`gardenlet`].
 pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
     let every = profile.checks_every_start();
     if !every && candidate.instance.component != Component::Operator {
@@ -59,12 +60,12 @@ pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) ->
     decide_by(landscape, candidate, profile, every)
 }
 
-/// As [`decide`], for an instance that registers itself: every rule is checked, in either profile.
+/// Like [`decide`], for an instance that registers itself: every rule is checked, in either profile.
 pub fn judge(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
     decide_by(landscape, candidate, profile, true)
 }
 
-/// `every`: by the landscape's rules, not only by those of the real binaries.
+/// `every`: applies the landscape's rules, not only those of the real binaries.
 fn decide_by(landscape: &Landscape, candidate: &Candidate, profile: Profile, every: bool) -> Decision {
     let instance = &candidate.instance;
     let component = instance.component;
@@ -105,7 +106,7 @@ fn decide_by(landscape: &Landscape, candidate: &Candidate, profile: Profile, eve
         return refuse(Rule::T2, &[mark]);
     }
     let found = match component {
-        // What is wrong without this instance is not its fault.
+        // Violations that exist without this instance are not caused by it.
         Component::Apiserver => {
             let unmarked = Landscape { high_water_marks: Vec::new(), ..landscape.clone() };
             let new = check(&unmarked, &Step::Add(instance.clone()), profile).err();
@@ -124,7 +125,7 @@ fn decide_by(landscape: &Landscape, candidate: &Candidate, profile: Profile, eve
     }
 }
 
-/// Why a component would not start if downgrades were not allowed here (T1, O3a); `None`: they make no difference.
+/// Returns the refusal that would apply if downgrades were not allowed here (T1, O3a); `None`: there is none.
 pub fn allowed_downgrade(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Option<Refused> {
     if !landscape.allows_downgrades {
         return None;
@@ -151,14 +152,14 @@ fn skips_since_mark(
     (against_previous(instance.component, version, &mark, profile) == Some(Rule::T2)).then_some(mark)
 }
 
-/// The first of some rules that the instance itself violates once it runs.
+/// Returns the first of some rules that the instance itself violates once it runs.
 pub(super) fn violated(
     landscape: &Landscape,
     instance: &Instance,
     rules: &[Rule],
     profile: Profile,
 ) -> Option<Violation> {
-    // What does not parse elsewhere hides nothing here: somebody else is told about it.
+    // Versions of others that do not parse hide nothing here: they are reported to those instances.
     let mut with = landscape.clone();
     with.instances.retain(|known| GardenerVersion::parse(&known.version).is_some());
     with.garden = None;
@@ -201,7 +202,8 @@ fn decide_operator(
     }
 }
 
-/// Whom an operator of a version would leave behind (rule P1), since it brings gardener-apiserver to its own version.
+/// Returns a component that an operator of a version would leave behind (rule P1), since it rolls out
+/// gardener-apiserver in its own version.
 pub(crate) fn left_behind(landscape: &Landscape, version: &GardenerVersion, profile: Profile) -> Option<Instance> {
     let mut rolled = landscape.clone();
     rolled.instances.retain(|known| GardenerVersion::parse(&known.version).is_some());
@@ -224,7 +226,7 @@ pub(super) fn library_refused(landscape: &Landscape, instance: &Instance, violat
     Refused { rule: Rule::E1, text, against }
 }
 
-/// Rule E1 in words: `oldest` is the version of the gardenlet that decides.
+/// Text of rule E1; `oldest` is the version of the gardenlet that decides.
 fn extension_text(landscape: &Landscape, instance: &Instance, oldest: Option<&GardenerVersion>) -> String {
     let are_oldest = landscape.instances.iter().filter(|known| {
         known.component == Component::Gardenlet && GardenerVersion::parse(&known.version).as_ref() == oldest
@@ -240,7 +242,7 @@ fn extension_text(landscape: &Landscape, instance: &Instance, oldest: Option<&Ga
     )
 }
 
-/// A rule in words.
+/// Refusal by a rule, with its text.
 pub(super) fn refused(
     rule: Rule,
     offender: &Instance,
@@ -281,13 +283,14 @@ pub(super) fn refused(
         ),
         Rule::O3a => OperatorError::Downgrade { old: first.to_owned(), own: raw.clone() }.to_string(),
         Rule::O3b => OperatorError::Skip { old: first.to_owned(), own: raw.clone() }.to_string(),
-        // Worded where they are found, with whom they are about.
+        // These texts are formatted where the violations are found, with the offender.
         Rule::E1 | Rule::P1 => format!("{name} {version} is out of skew with {}", shown.join(", ")),
     };
     Refused { rule, text, against: shown }
 }
 
-/// A rule that a landscape violates, or that a step in it would, in the words of a component that would not start for it.
+/// Text about a rule that a landscape violates, or that a step in it would, as a component that would not start
+/// reports it.
 pub fn violation_text(landscape: &Landscape, violation: &Violation, profile: Profile) -> String {
     let nobody = Instance::new(Component::Apiserver, "");
     let offender = violation.offender.as_ref().unwrap_or(&nobody);
@@ -308,7 +311,7 @@ pub fn violation_text(landscape: &Landscape, violation: &Violation, profile: Pro
     refused(violation.rule, offender, &version, &violation.against, profile).text
 }
 
-/// The last line of a component that does not start.
+/// Returns the last line of a component that does not start.
 pub fn refusal_line(instance: &Instance, refused: &Refused) -> String {
     format!(
         "Error: failed verifying Gardener version: {} [rule={}, component={}, version={}, against={}]",
@@ -320,13 +323,13 @@ pub fn refusal_line(instance: &Instance, refused: &Refused) -> String {
     )
 }
 
-/// Rule that is named in the last line of a component.
+/// Returns the rule in the last line of a component.
 pub fn rule_of_line(line: &str) -> Option<Rule> {
     let (_, tail) = line.rsplit_once("[rule=")?;
     Rule::named(tail.split(',').next()?)
 }
 
-/// True if a component that was refused by a rule is refused by the instances that run now, too. Recorded versions do not
+/// True if a component that was refused by a rule is still refused by the running instances. Recorded versions do not
 /// change, so a downgrade stays refused; an instance that ran at the same time may have ended since.
 pub fn stays_refused(running: &Landscape, instance: &Instance, rule: Rule, profile: Profile) -> bool {
     if matches!(rule, Rule::V0 | Rule::T1 | Rule::T2 | Rule::O3a | Rule::O3b) {
@@ -343,7 +346,8 @@ mod tests {
     use super::*;
     use crate::skew::short::instance;
 
-    /// Short names of who runs, who starts, the version before it; what it is told in profile `documents`.
+    /// Short names of the running instances, the starting one, the version before it; the decision in profile
+    /// `documents`.
     const STARTS: &str = "
 api 1.37.0                         | gcm 1.37.0 | -      => starts
 api 1.37.0 api 1.38.0              | gcm 1.38.0 | -      => C1 gardener-controller-manager version must not be newer than gardener-apiserver version (gardener-apiserver version: 1.37.0, gardener-controller-manager version: 1.38.0)
@@ -364,7 +368,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
 ";
 
     #[test]
-    fn what_a_landscape_violates_is_told_in_the_same_words() {
+    fn violations_of_a_landscape_have_the_texts_of_starts() {
         let texts = |all: &[(&str, &str)]| -> Vec<String> {
             let instances = all.iter().map(|(name, version)| instance(name, version)).collect();
             let landscape = Landscape { instances, ..Landscape::default() };
@@ -395,9 +399,9 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
         );
     }
 
-    /// What ran before, who starts, what it is told; once more where downgrades are allowed.
+    /// Recorded version and owner, starting instance, its decision; then the decision if downgrades are allowed.
     #[test]
-    fn who_starts_again_is_compared_with_what_ran_before() {
+    fn a_restarted_instance_is_compared_with_recorded_versions() {
         for (mark, owner, starts, expected, where_allowed) in [
             ("1.38.0", None, ("gcm", "1.37.9"), "T1", "-"),
             ("1.36.2", None, ("gcm", "1.38.0"), "T2", "T2"),
@@ -487,7 +491,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
     }
 
     #[test]
-    fn components_start_beside_what_they_may_run_with() {
+    fn components_start_alongside_allowed_versions() {
         for row in STARTS.lines().filter(|row| !row.is_empty()) {
             let (given, expected) = row.split_once("=>").expect("row has an arrow");
             let cells: Vec<Vec<&str>> = given.split('|').map(|cell| cell.split_whitespace().collect()).collect();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One step of an upgrade: one instance comes, goes or is replaced.
+//! One step of an upgrade: one instance starts, ends or is replaced.
 
 use super::{Component, Distance, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
 use crate::profile::Profile;
 
-/// A change of exactly one instance. A rolling update with surge adds first and removes then.
+/// A change of one instance. A rolling update with surge adds first and then removes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A new instance starts.
@@ -15,23 +15,24 @@ pub enum Step {
     Replace {
         /// The instance that ends.
         from: Instance,
-        /// The version of the one that takes its place.
+        /// The version of the new instance.
         to: String,
     },
 }
 
-/// Why a step is refused: what it brings that was not wrong before, or not as much.
+/// Refusal of a step: violations that it causes or makes worse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// In the order of the rules; a downgrade or a skipped minor stands alone.
+    /// Violations, in the order of the rules; a downgrade or a skipped minor stands alone.
     pub violations: Vec<Violation>,
 }
 
-/// The landscape after a step.
+/// Returns the landscape after a step.
 ///
-/// Order: a version that does not parse, then downgrade and skipped minor (for an operator of a Garden: what the Garden
-/// says), then the rules about the landscape as it is after the step. What was violated as badly before refuses nothing,
-/// and neither does a removal or a plain restart. Where downgrades are allowed, T1 and O3a refuse nothing.
+/// Order: a version that does not parse, then downgrade and skipped minor (for an operator of a Garden: against the
+/// Garden's version), then the rules about the landscape after the step. A rule that was violated as badly before
+/// refuses nothing, and neither does a removal or a plain restart. Where downgrades are allowed, T1 and O3a refuse
+/// nothing.
 ///
 /// # Errors
 /// When the step is refused.
@@ -40,11 +41,12 @@ pub fn check(landscape: &Landscape, step: &Step, profile: Profile) -> Result<Lan
     if new.is_empty() { Ok(after) } else { Err(Refusal { violations: new }) }
 }
 
-/// As [`check`], for somebody who mends a landscape: the instance that is replaced may still violate a rule which the one
-/// in its place violates as badly.
+/// Like [`check`], for the repair of a landscape: the new instance may still violate a rule that the replaced one
+/// violates as badly.
 ///
-/// [`check`] takes an offender of another version for another offender, so it refuses a gardenlet that is three minors too
-/// old to come one minor nearer; two at once would be a skipped minor. From a legal landscape both say the same.
+/// [`check`] treats an offender of another version as another offender, so it refuses to bring a gardenlet that is
+/// three minors too old one minor nearer; two at once would be a skipped minor. For a legal landscape both return the
+/// same.
 ///
 /// # Errors
 /// When the step is refused.
@@ -62,7 +64,7 @@ pub fn check_on_the_way_back(landscape: &Landscape, step: &Step, profile: Profil
     if new.is_empty() { Ok(after) } else { Err(Refusal { violations: new }) }
 }
 
-/// The landscape after a step, and the violations that are new in it.
+/// Returns the landscape after a step, and the violations that are new in it.
 fn judge(landscape: &Landscape, step: &Step, profile: Profile) -> Result<(Landscape, Vec<Violation>), Refusal> {
     let mut after = landscape.clone();
     let alone = |rule, offender: &Instance, against: Option<&GardenerVersion>| {
@@ -121,12 +123,12 @@ fn remove(landscape: &mut Landscape, instance: &Instance) {
     }
 }
 
-/// The version that last operated the Garden, if the component is the operator.
+/// Returns the version that last operated the Garden, if the component is the operator.
 fn operated(landscape: &Landscape, component: Component) -> Option<GardenerVersion> {
     if component == Component::Operator { GardenerVersion::parse(landscape.garden.as_deref()?) } else { None }
 }
 
-/// What an operator is refused for by the version that last operated the Garden.
+/// Returns the rule that an operator violates towards the version that last operated the Garden.
 pub(crate) fn against_garden(version: &GardenerVersion, garden: &GardenerVersion) -> Option<Rule> {
     if version < garden {
         return Some(Rule::O3a);
@@ -135,7 +137,7 @@ pub(crate) fn against_garden(version: &GardenerVersion, garden: &GardenerVersion
     (version.full() >= limit).then_some(Rule::O3b)
 }
 
-/// What an instance is refused for by the version that ran in its place.
+/// Returns the rule that an instance violates towards the version that ran in its place.
 pub(super) fn against_previous(
     component: Component,
     version: &GardenerVersion,
@@ -154,7 +156,7 @@ pub(super) fn against_previous(
     skips.then_some(Rule::T2)
 }
 
-/// The mark that a new instance stays below, unless one as old or older still runs beside it.
+/// Returns the recorded version that a new instance is below, unless an instance as old or older still runs.
 pub(super) fn below_high_water_mark(
     landscape: &Landscape,
     instance: &Instance,

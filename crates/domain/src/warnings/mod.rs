@@ -9,7 +9,7 @@
 //! | ManagedSeedSet | 1.136 | those of kube-apiserver in the template of its Shoots |
 //! | ManagedSeedSet | 1.139 | and those of its DNS providers |
 //!
-//! ManagedSeeds and Gardenlets are not warned of upstream.
+//! Upstream has no warnings about ManagedSeeds and Gardenlets.
 
 use api::constants::{annotation, operation};
 use api::core::{DNS, KubeAPIServerConfig, Shoot, WatchCacheSizes};
@@ -26,7 +26,7 @@ use crate::worker_pool::is_ipvs;
 const ROTATION_PAGE: &str =
     "https://github.com/gardener/gardener/blob/master/docs/usage/shoot-operations/shoot_credentials_rotation.md";
 
-/// A changed or new Shoot, and facts that the rules ask for.
+/// A changed or new Shoot, and facts for the rules.
 struct Case<'a> {
     shoot: &'a Shoot,
     old: Option<&'a Shoot>,
@@ -37,7 +37,7 @@ struct Case<'a> {
 /// Warnings of some releases.
 struct Row(Releases, fn(&Case<'_>) -> Vec<String>);
 
-/// All of them, in the order in which they are told.
+/// All rows, in the order in which the warnings are reported.
 ///
 /// Source: pkg/api/core/shoot/warnings.go of each release from v1.120.0 to v1.149.0.
 const ROWS: &[Row] = &[
@@ -150,7 +150,7 @@ fn anonymous(path: &str) -> String {
     )
 }
 
-/// Settings of a kube-apiserver that are warned of.
+/// Settings of a kube-apiserver that have warnings.
 struct Server<'a> {
     anonymous: Option<bool>,
     sizes: Option<&'a WatchCacheSizes>,
@@ -234,7 +234,7 @@ fn half_rotation(case: &Case<'_>) -> Vec<String> {
     tell(halves.contains(&value), &text)
 }
 
-/// From Kubernetes 1.35 on whenever kube-proxy runs in the mode, before that with the change to it.
+/// Warns about IPVS: from Kubernetes 1.35 on whenever kube-proxy runs in the mode, before that on the change to it.
 fn ipvs(case: &Case<'_>) -> Vec<String> {
     const ADVICE: &str =
         "The IPVS mode is deprecated starting with Kubernetes 1.35. Please switch to iptables or nftables mode.";
@@ -258,7 +258,7 @@ fn dns_secrets(dns: Option<&DNS>, path: &str) -> Vec<String> {
     named.map(text).collect()
 }
 
-/// Warnings of a release for a new or changed SecretBinding, whatever it says.
+/// Returns the warnings of a release for a new or changed SecretBinding, whatever its content.
 ///
 /// Source: pkg/apiserver/registry/core/secretbinding/strategy.go @ v1.127.0 to v1.149.0.
 pub fn secret_binding(release: Release) -> Vec<String> {
@@ -296,7 +296,8 @@ pub fn managed_seed_set(set: &ManagedSeedSet, release: Release) -> Vec<String> {
     warnings
 }
 
-/// Warnings of a release for a new (`old` is absent) or changed Shoot; credentials are looked at on changes only.
+/// Returns the warnings of a release for a new (`old` is absent) or changed Shoot; credentials are checked on changes
+/// only.
 pub fn shoot(
     shoot: &Shoot,
     old: Option<&Shoot>,
@@ -349,7 +350,7 @@ fn due_rotations(warnings: &mut Vec<String>, shoot: &Shoot, interval: TimeDelta,
     }
 }
 
-/// Rotations whose second half the user must ask for.
+/// Adds warnings about rotations whose second half the user must request.
 fn incomplete_rotations(warnings: &mut Vec<String>, shoot: &Shoot, interval: TimeDelta, now: DateTime<Utc>) {
     let Some(rotation) = shoot.status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref()) else {
         return;

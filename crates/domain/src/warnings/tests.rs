@@ -161,8 +161,8 @@ fn fields_are_warned_of_by_release() {
     }
 }
 
-/// Releases and the fields that they warn of, in their order, of the settings of a kube-apiserver and of DNS providers; below
-/// a Shoot, the template of a ManagedSeedSet, a Garden.
+/// Releases and the fields that they have warnings about, in their order, of the settings of a kube-apiserver and of
+/// DNS providers; below a Shoot, the template of a ManagedSeedSet, a Garden.
 const OF_SERVERS: &[(u16, &[&str], &[&str])] = &[
     (135, &[], &[]),
     (136, &["enableAnonymousAuthentication", "watchCacheSizes.default", "eventTTL"], &[]),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a change of a Shoot does to the nodes of each of its pools.
+//! Effect of a Shoot's change on the nodes of each of its pools.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub enum Effect {
     None,
     /// The kubelet of each node is restarted in another patch version.
     KubeletRestart,
-    /// Some nodes are removed, and come again in other zones.
+    /// Some nodes are removed, and replaced in other zones.
     Moving,
     /// Each node is drained and updated, a few at a time.
     AutoInPlace,
@@ -29,7 +29,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// As scripts read it: `none`, `kubeletRestart`, `moving`, `rolling`, `autoInPlace`, `manualInPlace`.
+    /// Name of the effect for scripts: `none`, `kubeletRestart`, `moving`, `rolling`, `autoInPlace`, `manualInPlace`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -45,19 +45,19 @@ impl Effect {
 /// The effect on one pool and the fields that cause it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolEffect {
-    /// What happens to the nodes.
+    /// Effect on the nodes.
     pub effect: Effect,
     /// Paths of the fields whose change has this effect, in hashing order; indices are those of the new Shoot.
     pub triggers: Vec<String>,
 }
 
-/// What the step from `old` to `new` does to each pool that is in both, by pool name.
+/// Returns the effect of the change from `old` to `new` on each pool that is in both, by pool name.
 ///
-/// `forms` are those of the old Shoot's pools. A pool that is still hashed in an older form than new ones rolls for a change
-/// of what either form hashes ([`super::OscKeys`]); that a newer form comes rolls nothing. Zones are in no hash, but decide which
-/// MachineDeployments a pool has ([`crate::rollout::zones`]); operation `rollout-workers` rolls the pools that it names
-/// ([`manual_rollout`]). Other fields that no hash contains, a pool's size included,
-/// have no effect on existing nodes and are not listed.
+/// `forms` are those of the old Shoot's pools. A pool that is still hashed in an older form than new ones rolls for a
+/// change of the inputs of either form ([`super::OscKeys`]); the introduction of a newer form rolls nothing. Zones
+/// are in no hash, but decide which MachineDeployments a pool has ([`crate::rollout::zones`]); operation
+/// `rollout-workers` rolls the pools that it names ([`manual_rollout`]). Other fields that no hash contains, a pool's
+/// size included, have no effect on existing nodes and are not listed.
 pub fn effects(old: &Shoot, new: &Shoot, forms: &PoolForms) -> BTreeMap<String, PoolEffect> {
     let old_pools: BTreeMap<&str, &Worker> =
         old.spec.provider.workers.iter().map(|worker| (worker.name.as_str(), worker)).collect();
@@ -72,7 +72,7 @@ pub fn effects(old: &Shoot, new: &Shoot, forms: &PoolForms) -> BTreeMap<String, 
             effect.effect = Effect::Rolling;
             effect.triggers.push("status.manualWorkerPoolRollout.pendingWorkersRollouts".to_owned());
         }
-        // Nodes that stay in no MachineDeployment are replaced, whatever the pool's strategy.
+        // Nodes without a MachineDeployment are replaced, whatever the pool's strategy.
         let by_zones = match moves(known, worker) {
             Moves::None => Effect::None,
             Moves::Some => Effect::Moving,
@@ -106,7 +106,7 @@ fn pool_effect(
     (forms, release): (Forms, Release),
     paths: &Paths<'_>,
 ) -> PoolEffect {
-    // A pool that changes its strategy is seen as the one that it becomes.
+    // A pool that changes its strategy is judged by the new one.
     let before = &HashInputs { strategy: after.strategy, ..before.clone() };
     let mut changed: Vec<Field> = [forms.current, forms.latest]
         .into_iter()
@@ -143,7 +143,7 @@ fn changed_fields(before: &Inputs, after: &Inputs) -> Vec<Field> {
     fields
 }
 
-/// Names fields as they stand in the new Shoot.
+/// Names of fields by their paths in the new Shoot.
 struct Paths<'a> {
     index: usize,
     worker: &'a Worker,
@@ -179,7 +179,7 @@ impl Paths<'_> {
                 if before.node_local_dns != after.node_local_dns {
                     paths.push("spec.systemComponents.nodeLocalDNS.enabled".to_owned());
                 }
-                // A version of Kubernetes that makes it count or not is a field of its own.
+                // A Kubernetes version that changes whether the field counts is a trigger of its own.
                 if before.is_ipvs != after.is_ipvs {
                     paths.push("spec.kubernetes.kubeProxy.mode".to_owned());
                 }
@@ -278,7 +278,7 @@ mod tests {
         );
     }
 
-    /// One row of the table "what rolls, what does not" each.
+    /// Rows of the table "what rolls, what does not".
     #[test]
     fn fields_have_the_documented_effect() {
         use HashVersion::{V1, V2};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The digests of a pool and the names that carry them.
+//! The digests of a pool and the names that contain them.
 //!
 //! One function hashes every list: the lower-case hexadecimal SHA-256 of each element, concatenated as text and hashed
 //! again. Absent inputs are left out of the list and never replaced by an empty string.
@@ -16,7 +16,7 @@ use super::{HashInputs, major_minor};
 use crate::release::{Release, Releases};
 use crate::versions::Version;
 
-/// Releases with the first form of the hash, and with the Secret that tells the forms of pools apart.
+/// Releases with the first form of the hash, and with the Secret that records the form of each pool.
 pub const FIRST_FORM: Releases = Releases::until(146);
 /// Cause of the replacement of nodes whose pool has a form that a release does not have.
 pub fn ended_form(release: Release) -> String {
@@ -26,7 +26,7 @@ pub fn ended_form(release: Release) -> String {
 /// Releases by which node-local DNS counts with any version of Kubernetes and any mode of kube-proxy.
 pub(crate) const NODE_LOCAL_DNS_ALWAYS_COUNTS: Releases = Releases::until(126);
 
-/// Which form of the key of the operating system configuration a pool uses (`NewWorkerPoolHash` switches to the second).
+/// Form of the key of the operating system configuration of a pool (`NewWorkerPoolHash` switches to the second).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HashVersion {
     /// Kubernetes minor version and container runtime; the MachineClass hashes the rest itself.
@@ -85,7 +85,7 @@ pub enum Field {
     KubeletCpuManagerPolicy,
 }
 
-/// Hashed values with the fields they come from, in hashing order.
+/// Hashed values with the fields of their origin, in hashing order.
 pub type Inputs = Vec<(Field, String)>;
 
 /// The digest of a list, 64 lower-case hexadecimal characters.
@@ -134,7 +134,7 @@ impl HashInputs {
         inputs
     }
 
-    /// What the in-place hash of the pool hashes.
+    /// Returns the inputs of the pool's in-place hash.
     pub fn in_place_inputs(&self) -> Inputs {
         let mut inputs = vec![
             (Field::KubernetesMinor, major_minor(&self.kubernetes_version).to_owned()),
@@ -145,8 +145,8 @@ impl HashInputs {
         inputs
     }
 
-    /// What the simulated providers add to the second form of the MachineClass hash: `rollingUpdateTrigger` of
-    /// `providerConfig`. Absent, empty, or no string: nothing.
+    /// Returns the inputs that the simulated providers add to the second form of the MachineClass hash:
+    /// `rollingUpdateTrigger` of `providerConfig`; none if it is absent, empty, or not a string.
     pub fn provider_additions_v2(&self) -> Inputs {
         let config = self.provider_config.as_ref().map(RawExtension::value).unwrap_or_default();
         match config.get("rollingUpdateTrigger").and_then(serde_json::Value::as_str) {
@@ -295,7 +295,7 @@ fn reserved(kube: Option<&KubeletConfigReserved>, system: Option<&KubeletConfigR
     Some(parts.join("-"))
 }
 
-/// What the Secret `worker-pools-operatingsystemconfig-hashes` remembers of one pool.
+/// Entry of one pool in the Secret `worker-pools-operatingsystemconfig-hashes`.
 ///
 /// Switching the gate `NewWorkerPoolHash` rolls nothing: a pool stays on the form it uses until the next change of an
 /// input alters one of the stored keys, and then moves to the latest form with the roll-out that this change causes.
@@ -336,7 +336,7 @@ pub struct StoredKeys {
 impl StoredKeys {
     /// The Secret's name, in the control plane's namespace.
     pub const SECRET: &str = "worker-pools-operatingsystemconfig-hashes";
-    /// The key of the list.
+    /// Key of the list in the Secret.
     pub const DATA: &str = "pools";
 
     /// The entry of a pool.
@@ -348,7 +348,7 @@ impl StoredKeys {
         }
     }
 
-    /// What is remembered.
+    /// Returns the stored form and keys.
     pub fn keys(&self) -> OscKeys {
         OscKeys {
             current: HashVersion::numbered(self.current_version),
@@ -356,19 +356,19 @@ impl StoredKeys {
         }
     }
 
-    /// The forms that are remembered.
+    /// Returns the recorded forms.
     pub fn forms(&self) -> Forms {
         let OscKeys { current, keys } = self.keys();
         Forms { current, latest: keys.last_key_value().map_or(current, |(version, _)| *version).max(current) }
     }
 }
 
-/// The forms that count for a pool: a change of what either hashes rolls its nodes.
+/// Forms that count for a pool: a change of the inputs of either one rolls its nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forms {
-    /// The one that it uses.
+    /// Form in use.
     pub current: HashVersion,
-    /// The one that it gets with its next roll-out, and new pools get at once.
+    /// Form that the pool gets with its next roll-out; new pools have it at once.
     pub latest: HashVersion,
 }
 
@@ -381,16 +381,16 @@ impl From<HashVersion> for Forms {
 /// The forms of the pools of a Shoot, and the release by whose rules they are hashed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolForms {
-    /// Pools of which something is remembered, by name.
+    /// Pools with a recorded form, by name.
     pub pools: BTreeMap<String, Forms>,
-    /// Those of all others.
+    /// Forms of all other pools.
     pub others: Forms,
     /// Release of the gardenlet that hashes them.
     pub release: Release,
 }
 
 impl PoolForms {
-    /// One form for all pools.
+    /// Creates the same form for all pools.
     pub fn all(version: HashVersion, release: Release) -> Self {
         Self { pools: BTreeMap::new(), others: version.into(), release }
     }
@@ -400,7 +400,7 @@ impl PoolForms {
         self.of(pool).current == HashVersion::V1 && !FIRST_FORM.contain(self.release)
     }
 
-    /// Those of a pool.
+    /// Returns the forms of a pool.
     pub fn of(&self, pool: &str) -> Forms {
         self.pools.get(pool).copied().unwrap_or(self.others)
     }
@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(changed.current, HashVersion::V2);
     }
 
-    /// Pools that were made by 1.120, in either form, with everything that counts, and reconciled by each release in turn.
+    /// Pools that were created by 1.120, in either form, with all inputs, and reconciled by each release in turn.
     #[test]
     fn no_upgrade_but_that_to_146_rolls_a_pool() {
         for form in [HashVersion::V1, HashVersion::V2] {

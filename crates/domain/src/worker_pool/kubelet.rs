@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kubelet that the OperatingSystemConfig of a pool installs on nodes.
 //!
-//! gardener-node-agent takes the kubelet from the configuration alone: a MachineClass of another version changes no node.
+//! gardener-node-agent takes the kubelet from the configuration only: a MachineClass of another version changes no
+//! node.
 //!
 //! Source: pkg/nodeagent/controller/operatingsystemconfig/reconciler.go,
 //! pkg/component/extensions/operatingsystemconfig/original/components/kubelet @ v1.120.0.

@@ -90,8 +90,8 @@ pub fn check(pool: &str, namespace: &str, machine_deployments: usize, release: R
     Err(format!("{problem} found for worker pool {pool} in namespace {namespace}"))
 }
 
-/// True if a MachineDeployment of a pool has the annotation of the pool's last pending roll-out, or needs none: a copy of a
-/// MachineDeployment may be older than the Shoot that tells of the roll-out.
+/// True if a MachineDeployment of a pool has the annotation of the pool's last pending roll-out, or needs none: a
+/// copy of a MachineDeployment may be older than the Shoot with the roll-out in its status.
 pub fn is_annotated(shoot: &Shoot, pool: &str, deployment: &MachineDeployment) -> bool {
     let last = pending(&shoot.status).iter().rfind(|rollout| rollout.name == pool);
     let Some(time) = last.and_then(|rollout| rollout.last_initiation_time) else { return true };

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Worker pools: which inputs decide whether nodes are replaced, and what a change does to a pool.
+//! Worker pools: inputs whose change replaces nodes, and the effect of a change on a pool.
 //!
-//! A pool's MachineClass carries a hash of these inputs in its name. A changed hash is a new class, and a new class is
-//! a roll-out; everything that is no input reaches running nodes without replacing them.
+//! A pool's MachineClass has a hash of these inputs in its name. A changed hash is a new class, and a new class is a
+//! roll-out; other changes reach running nodes without replacing them.
 //! Source: extensions/pkg/controller/worker/machines.go, pkg/utils/gardener/shoot.go,
 //! pkg/component/extensions/operatingsystemconfig/operatingsystemconfig.go @ v1.120.0.
 //!
-//! **Tour.** [`HashInputs`] what is hashed, taken from a Shoot or from an extension Worker; [`hash`] the digests and
-//! names made of it; [`effect`] what a change of the Shoot does to each pool; [`manual_rollout`] pools that a user rolls by name;
-//! [`kubelet`] the kubelet that nodes install; [`outdated_node`] which node does not run yet what its pool wants.
+//! **Tour.** [`HashInputs`] the hashed values, from a Shoot or from an extension Worker; [`hash`] the digests and the
+//! names with them; [`effect`] the effect of a Shoot's change on each pool; [`manual_rollout`] pools that a user
+//! rolls by name; [`kubelet`] the kubelet that nodes install; [`outdated_node`] a node that does not run the desired
+//! version of its pool yet.
 
 pub mod effect;
 pub mod hash;
@@ -27,7 +28,7 @@ pub use self::effect::{Effect, PoolEffect, effects};
 pub use self::hash::{Field, Forms, HashVersion, OscKeys, PoolForms, StoredKeys, ended_form};
 pub use self::outdated::{OutdatedNode, outdated_node};
 
-/// How a pool's nodes are brought to a new state.
+/// Strategy that updates a pool's nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UpdateStrategy {
     /// Nodes are replaced.
@@ -35,7 +36,7 @@ pub enum UpdateStrategy {
     AutoRollingUpdate,
     /// Nodes are drained and updated, one after the other.
     AutoInPlaceUpdate,
-    /// As `AutoInPlaceUpdate`, on nodes that the user selects.
+    /// Like `AutoInPlaceUpdate`, on nodes that the user selects.
     ManualInPlaceUpdate,
 }
 
@@ -49,7 +50,7 @@ impl UpdateStrategy {
         }
     }
 
-    /// Whether machines survive an update.
+    /// True if machines survive an update.
     pub const fn is_in_place(self) -> bool {
         matches!(self, Self::AutoInPlaceUpdate | Self::ManualInPlaceUpdate)
     }
@@ -64,7 +65,7 @@ pub fn kubernetes_version<'a>(shoot: &'a Shoot, worker: &'a Worker) -> &'a str {
         .unwrap_or(&shoot.spec.kubernetes.version)
 }
 
-/// The pools that have the Kubernetes version of the control plane, since they name none: they change with it.
+/// Returns the pools with the Kubernetes version of the control plane, since they name none: they change with it.
 pub fn following(shoot: &Shoot) -> impl Iterator<Item = &Worker> {
     let names_none = |worker: &&Worker| worker.kubernetes.as_ref().is_none_or(|own| own.version.is_none());
     shoot.spec.provider.workers.iter().filter(names_none)
@@ -79,7 +80,7 @@ pub fn kubelet_config<'a>(shoot: &'a Shoot, worker: &'a Worker) -> Option<&'a Ku
         .as_ref())
 }
 
-/// Machine types have settings of machine-controller-manager, defaults of pools of the type.
+/// Releases in which machine types have settings of machine-controller-manager, defaults of pools of the type.
 const MACHINE_TYPES_HAVE_SETTINGS: Releases = Releases::since(137);
 
 /// Settings of machine-controller-manager as gardenlet of a release writes them into the Worker: the pool's own, and the time
@@ -112,12 +113,12 @@ pub fn major_minor(version: &str) -> &str {
     }
 }
 
-/// Everything that one of the pool's hashes is computed from.
+/// All inputs of the pool's hashes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HashInputs {
     /// Pool name; part of the key of the operating system configuration, never hashed.
     pub pool: String,
-    /// How the pool is updated.
+    /// Update strategy of the pool.
     pub strategy: UpdateStrategy,
     /// Effective Kubernetes version; only `major.minor` counts.
     pub kubernetes_version: String,
@@ -167,8 +168,8 @@ impl HashInputs {
         }
     }
 
-    /// As an extension Worker will hold them: it is of a kind of a CustomResourceDefinition, in which keys of opaque JSON
-    /// are sorted.
+    /// Returns the inputs as an extension Worker holds them: it is of a kind of a CustomResourceDefinition, in which
+    /// keys of opaque JSON are sorted.
     #[must_use]
     pub fn in_extension_pool(mut self) -> Self {
         self.provider_config = self.provider_config.map(|config| RawExtension(config.0.sorted()));

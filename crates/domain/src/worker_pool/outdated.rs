@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which node has not applied the operating system configuration of its pool yet.
+//! Detection of nodes that have not applied the operating system configuration of their pool yet.
 //!
-//! Unlike upstream: what a node has applied is told by the version of its kubelet, there by the checksum of its
+//! Unlike upstream: a node's state is derived from the version of its kubelet; upstream compares the checksum of its
 //! configuration in an annotation.
 //!
 //! Source: pkg/gardenlet/operation/botanist/operatingsystemconfig.go, pkg/utils/gardener/operatingsystemconfig
@@ -38,8 +38,8 @@ impl fmt::Display for OutdatedNode {
     }
 }
 
-/// The first node, pool by pool, that is outdated; `nodes` are those of the Shoot's cluster, `form` says how a pool is
-/// hashed by a gardenlet of a release.
+/// Returns the first outdated node, pool by pool; `nodes` are those of the Shoot's cluster, `form` returns the form
+/// of a pool's hash for a gardenlet of a release.
 ///
 /// A node that is about to be replaced does not count: it has another key than the pool's present one, or the taint that
 /// a roll-out puts on the nodes of old machines.
@@ -86,7 +86,8 @@ mod tests {
         shoot
     }
 
-    /// Pool of the node, whether it has the pool's present key, whether it has the taint of a roll-out, its kubelet; the error.
+    /// Pool of the node, true if it has the pool's present key, true if it has the taint of a roll-out, its kubelet;
+    /// the error.
     const NODES: &[(&str, bool, bool, &str, Option<&str>)] = &[
         ("a", true, false, "v1.31.2", None),
         ("a", true, false, "1.31.2", None),

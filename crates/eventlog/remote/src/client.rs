@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The log of those who are not its host.
+//! Client of the log for processes other than its host.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{self, Display, Write};
@@ -28,20 +28,20 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{Body, BodyError, MEDIA_TYPE, PREFIX, frame};
 
-/// Bytes of a frame, at most: an entry with its object before and after it.
+/// Maximum number of bytes of a frame: an entry with its object before and after it.
 const MAX_FRAME: usize = 8 << 20;
 
 /// Characters that are not escaped in the value of a query: the unreserved ones of RFC 3986.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// How a client deals with a log that does not answer.
+/// Retries of a client whose log does not answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How often a request is sent before it is given up. A subscription is never given up.
+    /// Maximum number of attempts of a request. A subscription is retried indefinitely.
     pub attempts: u32,
     /// Wall time between the first two attempts; doubled for each that follows, up to `longest_pause`.
     pub pause: TimeDelta,
-    /// Wall time between two attempts at most.
+    /// Maximum wall time between two attempts.
     pub longest_pause: TimeDelta,
 }
 
@@ -53,7 +53,7 @@ impl Default for Options {
 
 type SendFunction = dyn Fn(Request<Full<Bytes>>) -> BoxFuture<Result<Response<Body>, String>> + Send + Sync;
 
-/// A log that somebody else holds. Cheap to clone.
+/// A log in another process. Cheap to clone.
 #[derive(Clone)]
 pub struct Remote(Arc<Inner>);
 
@@ -72,9 +72,9 @@ impl fmt::Debug for Remote {
     }
 }
 
-/// Why there is no answer of the log.
+/// Reason for which a request has no successful answer of the log.
 enum NoAnswer {
-    /// It was not reached, or broke off: worth another attempt.
+    /// It was not reached, or broke off: another attempt may succeed.
     Broken(String),
     /// It refused to read.
     Read(ReadError),
@@ -89,8 +89,8 @@ impl From<Corrupt> for NoAnswer {
 }
 
 impl Remote {
-    /// A client that sends with a function, and waits between attempts on a wall clock. Requests have a path and no
-    /// authority; the function knows where the log is.
+    /// Creates a client that sends with a function, and waits between attempts on a wall clock. Requests have a path
+    /// and no authority; the function supplies the log's address.
     pub fn new<F, B, E>(
         send: impl Fn(Request<Full<Bytes>>) -> F + Send + Sync + 'static,
         wall: Clock,
@@ -119,17 +119,17 @@ impl Remote {
         }))
     }
 
-    /// Asks the log for its head, as of now. [`EventLog::head`] gives the highest revision that was heard of.
+    /// Requests the present head from the log. [`EventLog::head`] returns the highest revision that was received.
     ///
     /// # Errors
-    /// [`ReadError::Closed`] if no answer came.
+    /// [`ReadError::Closed`] if no answer was received.
     pub async fn fetch_head(&self) -> Result<Revision, ReadError> {
         let head = self.ask(Method::GET, "head").await?;
         self.heard_of(head);
         Ok(head)
     }
 
-    /// Whether the last request was answered.
+    /// Returns true if the last request was answered.
     pub fn reachable(&self) -> bool {
         self.0.reachable.load(Ordering::Relaxed)
     }
@@ -142,7 +142,7 @@ impl Remote {
         self.0.compacted.fetch_max(revision.0, Ordering::Relaxed);
     }
 
-    /// Sends one request, once; the body of an answer of the log that is a success.
+    /// Sends one request, once; returns the body of a successful answer of the log.
     async fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Body, NoAnswer> {
         let answer = self.send(method, path, body).await;
         let reachable = !matches!(answer, Err(NoAnswer::Broken(_)));
@@ -182,7 +182,7 @@ impl Remote {
         self.0.wall.sleep(pause, TimerClass::Work).await;
     }
 
-    /// What an attempt to read comes to; `None` after a pause if it is worth another one.
+    /// Returns the result of an attempt to read; `None` after a pause if another attempt may succeed.
     async fn settle<T>(&self, answer: Result<T, NoAnswer>, attempts: u32) -> Option<Result<T, ReadError>> {
         match answer {
             Ok(value) => Some(Ok(value)),
@@ -201,13 +201,13 @@ impl Remote {
         }
     }
 
-    /// One attempt at a request that is answered with a revision.
+    /// Sends a request that is answered with a revision, once.
     async fn number(&self, method: Method, path: &str, body: Bytes) -> Result<Revision, NoAnswer> {
         let body = self.request(method, path, body).await?;
         Ok(Decoder::new(&whole(body).await?).revision()?)
     }
 
-    /// The same, until there is an answer.
+    /// Sends a request that is answered with a revision, as often as `attempts` allows.
     async fn ask(&self, method: Method, path: &str) -> Result<Revision, ReadError> {
         for attempts in 0..self.0.options.attempts {
             let answer = self.number(method.clone(), path, Bytes::new()).await;
@@ -218,7 +218,7 @@ impl Remote {
         Err(ReadError::Closed)
     }
 
-    /// One attempt to read the rest of a range.
+    /// Tries once to read the rest of a range.
     async fn entries(&self, path: &str, entries: &mut Vec<Arc<Entry>>) -> Result<(), NoAnswer> {
         let mut frames = Frames::new(self.request(Method::GET, path, Bytes::new()).await?);
         loop {
@@ -230,7 +230,7 @@ impl Remote {
         }
     }
 
-    /// The objects that a path gives, asked for as often as a read is.
+    /// Reads the objects of a path, with as many attempts as other reads.
     fn snapshot(&self, path: String) -> BoxFuture<Result<Snapshot, ReadError>> {
         let remote = self.clone();
         Box::pin(async move {
@@ -244,7 +244,7 @@ impl Remote {
         })
     }
 
-    /// One attempt to read a state.
+    /// Tries once to read a state.
     async fn objects(&self, path: &str) -> Result<Snapshot, NoAnswer> {
         let mut frames = Frames::new(self.request(Method::GET, path, Bytes::new()).await?);
         let mut objects = Snapshot::new();
@@ -258,12 +258,12 @@ impl Remote {
     }
 }
 
-/// All bytes of a body.
+/// Reads all bytes of a body.
 async fn whole(body: Body) -> Result<Bytes, NoAnswer> {
     body.collect().await.map(http_body_util::Collected::to_bytes).map_err(|error| NoAnswer::Broken(error.to_string()))
 }
 
-/// The frames of a body, one after the other, and the states that its entries left.
+/// The frames of a body, in order, and the states after its entries.
 struct Frames {
     body: Body,
     buffer: Vec<u8>,
@@ -285,7 +285,7 @@ impl Frames {
         Self { body, buffer: Vec::new(), read: 0, states: BTreeMap::new() }
     }
 
-    /// The next frame; an error if the body ends or is not what it should be.
+    /// Returns the next frame; an error if the body ends or is malformed.
     async fn next(&mut self) -> Result<Frame, NoAnswer> {
         loop {
             if let Some(frame) = self.take()? {
@@ -350,25 +350,25 @@ fn cluster_parameter(cluster: Option<&str>) -> String {
     out
 }
 
-/// Puts `&NAME=VALUE` behind a query.
+/// Appends `&NAME=VALUE` to a query.
 fn put_parameter(query: &mut String, name: &str, value: &str) {
     write!(query, "&{name}={}", utf8_percent_encode(value, UNRESERVED)).expect("a String takes everything");
 }
 
-/// A subscription over one connection after the other.
+/// A subscription over successive connections.
 struct Following {
     remote: Remote,
     position: Revision,
     cluster: Option<Arc<str>>,
-    /// A request on its way.
+    /// A pending request.
     connecting: Option<BoxFuture<Result<Body, NoAnswer>>>,
     frames: Option<Frames>,
     ready: VecDeque<Message>,
-    /// Attempts since something was heard.
+    /// Attempts since the last message.
     failures: u32,
 }
 
-/// Asks for a watch.
+/// Requests a watch.
 fn connect(remote: &Remote, from: Revision, cluster: Option<&str>) -> BoxFuture<Result<Body, NoAnswer>> {
     let remote = remote.clone();
     let path = format!("watch?from={from}{}", cluster_parameter(cluster));
@@ -376,7 +376,7 @@ fn connect(remote: &Remote, from: Revision, cluster: Option<&str>) -> BoxFuture<
 }
 
 impl Following {
-    /// The next message; `None` when the log refuses to go on where it stopped.
+    /// Returns the next message; `None` if the log refuses to continue where the subscription stopped.
     async fn next(&mut self) -> Option<Message> {
         loop {
             if let Some(message) = self.ready.pop_front() {
@@ -413,7 +413,7 @@ impl Following {
                     return None;
                 }
                 Err(NoAnswer::Read(ReadError::Future(_))) => return None,
-                // A log that is closed comes back when its host does.
+                // A closed log is available again after its host has restarted.
                 Ok(Frame::Object(_) | Frame::End) | Err(_) => {
                     self.frames = None;
                     self.remote.pause(self.failures).await;
@@ -456,12 +456,12 @@ impl EventLog for Remote {
         })
     }
 
-    /// The highest revision that was heard of; see [`Remote::fetch_head`].
-    /// The host answers with nothing that is not durable.
+    /// Resolves at once: the host answers with durable entries only.
     fn durable(&self, _: Revision) -> BoxFuture<Result<(), AppendError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
+    /// Returns the highest revision that was received; see [`Remote::fetch_head`].
     fn head(&self) -> Revision {
         Revision(self.0.head.load(Ordering::Relaxed))
     }
@@ -477,7 +477,7 @@ impl EventLog for Remote {
         Box::pin(async move {
             let mut entries: Vec<Arc<Entry>> = Vec::new();
             for attempts in 0..remote.0.options.attempts {
-                // What came before the connection broke needs not come again.
+                // Entries that were received before the connection broke are not requested again.
                 let from = entries.last().map_or(from, |entry| entry.revision);
                 let answer = remote.entries(&format!("entries?from={from}&to={to}{cluster}"), &mut entries).await;
                 if let Some(done) = remote.settle(answer, attempts).await {
@@ -488,8 +488,8 @@ impl EventLog for Remote {
         })
     }
 
-    /// Refuses what is known to be refused. Otherwise the subscription goes on over as many connections as it takes; it
-    /// ends if the log has forgotten what follows.
+    /// Refuses a revision that is known to be refused. Otherwise the subscription continues over any number of
+    /// connections; it ends if the log has forgotten the next entries.
     fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
         let compacted = Revision(self.0.compacted.load(Ordering::Relaxed));
         if from < compacted {
@@ -498,7 +498,7 @@ impl EventLog for Remote {
         if from > self.head() {
             return Err(ReadError::Future(self.head()));
         }
-        // Sent at once where that is possible: heartbeats from now on are heard of.
+        // Sent at once if possible, so that heartbeats are received from now on.
         let mut request = connect(self, from, cluster);
         let (frames, connecting) = match request.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(body)) => (Some(Frames::new(body)), None),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The log of a landscape over HTTP: what the host serves, and the [`EventLog`](eventlog::EventLog) of those who are not
-//! the host, gardener-apiserver's instances.
+//! The log of a landscape over HTTP: the host's server, and the [`EventLog`](eventlog::EventLog) of the other
+//! processes, the instances of gardener-apiserver.
 //!
 //! ```text
 //! POST /log/v1/append   body: an append                      the revision, or why not
 //! GET  /log/v1/head                                          head
 //! GET  /log/v1/entries?from=R&to=R[&cluster=C]               frames: entries, end
-//! GET  /log/v1/watch?from=R[&cluster=C]                      frames: entries and positions, as they come
+//! GET  /log/v1/watch?from=R[&cluster=C]                      frames: entries and positions, as they are appended
 //! GET  /log/v1/state?at=R                                    frames: objects, end
 //! POST /log/v1/compact?to=R                                  nothing
 //!
@@ -15,12 +15,12 @@
 //!       2 position    3 object: key · revision · sections    4 end
 //! ```
 //!
-//! Every answer of a log has the media type [`MEDIA_TYPE`]: anything else comes from somebody in between, and counts as
-//! no answer. An append without an answer is sent again and answered with the first result; a subscription that breaks
-//! off goes on where it stopped. Both wait in between, on wall time.
+//! Every answer of a log has the media type [`MEDIA_TYPE`]: any other answer is of a proxy, and counts as none. An
+//! append without an answer is sent again and answered with the first result; a subscription that breaks off
+//! continues where it stopped. Both wait in between, on wall time.
 //!
-//! **Invariants.** Knows bytes, as `eventlog` does. Opens no connection and judges no certificate: sending is a function
-//! that the caller gives to the client, and who may use the log is a function that the caller gives to the server.
+//! **Invariants.** Knows bytes, as `eventlog` does. Opens no connection and judges no certificate: the caller gives
+//! the client a function that sends, and the server a function that authorizes.
 //!
 //! **Tour.** [`Server`] the host's half; [`Remote`] the client.
 
@@ -35,7 +35,7 @@ pub use server::{Refusal, Server};
 /// Media type of every body.
 pub const MEDIA_TYPE: &str = "application/vnd.terrarium.log";
 
-/// What the paths of a log begin with.
+/// Prefix of the log's paths.
 pub const PREFIX: &str = "/log/v1/";
 
 /// A body of answers.

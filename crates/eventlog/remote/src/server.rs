@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The host's half: one function from request to answer.
+//! The server of the log: one function from request to response.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,18 +21,18 @@ use percent_encoding::percent_decode_str;
 
 use crate::{Body, BodyError, MEDIA_TYPE, PREFIX, frame};
 
-/// Bytes of an append beside its object, at most.
+/// Maximum number of bytes of an append in addition to its object.
 const OVERHEAD: usize = 64 << 10;
 
-/// Messages that are put into one piece of a body, if they are there.
+/// Maximum number of messages that are put into one piece of a body.
 const PIECE: usize = 64;
 
-/// Why somebody may not use the log.
+/// Refusal of access to the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// 401 or 403.
     pub status: StatusCode,
-    /// For people.
+    /// Message for people.
     pub message: String,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Debug for Server {
     }
 }
 
-/// An answer that is no success.
+/// An unsuccessful answer.
 enum Failure {
     Append(AppendError),
     Read(ReadError),
@@ -66,7 +66,8 @@ impl From<ReadError> for Failure {
 }
 
 impl Server {
-    /// A server of a log. `authorize` sees every request first, with the extensions that say who asks.
+    /// Creates a server of a log. `authorize` is called with every request first; the request's extensions identify
+    /// the user.
     pub fn new(
         log: Arc<dyn EventLog>,
         authorize: impl Fn(&Parts) -> Result<(), Refusal> + Send + Sync + 'static,
@@ -120,7 +121,7 @@ impl Server {
             (&Method::GET, "entries") => {
                 let (from, to) = (revision("from")?, revision("to")?);
                 let entries = self.log.read(from, to, cluster).await?;
-                let mut told = Told::default();
+                let mut told = Delivered::default();
                 let frames = futures::stream::iter(entries).ready_chunks(PIECE).map(move |entries| {
                     let mut out = Vec::new();
                     for entry in entries {
@@ -132,7 +133,7 @@ impl Server {
             }
             (&Method::GET, "watch") => {
                 let subscription = self.log.subscribe(revision("from")?, cluster)?;
-                let mut told = Told::default();
+                let mut told = Delivered::default();
                 let frames = subscription.messages.ready_chunks(PIECE).map(move |messages| {
                     let mut out = Vec::new();
                     for message in messages {
@@ -180,11 +181,11 @@ impl Server {
     }
 }
 
-/// What a stream has said of each object: where the reader holds the state before an entry.
+/// Last revision of each object that a stream has delivered: the reader holds that state.
 #[derive(Default)]
-struct Told(BTreeMap<Key, Revision>);
+struct Delivered(BTreeMap<Key, Revision>);
 
-impl Told {
+impl Delivered {
     fn put(&mut self, out: &mut Vec<u8>, entry: &Entry) {
         let held = self.0.get(&entry.key);
         let known = entry.previous.as_ref().is_some_and(|(at, _)| held == Some(at));
@@ -216,7 +217,7 @@ fn number(revision: Revision) -> Response<Body> {
     response(StatusCode::OK, full(out))
 }
 
-/// The code of a failure tells those who look at requests; clients read the body.
+/// Responds with a failure. Clients read the body; the status code is for people.
 fn failed(failure: &Failure) -> Response<Body> {
     let mut out = Vec::new();
     let status = match failure {
@@ -260,7 +261,7 @@ fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// A parameter of a query, percent signs decoded; what is no UTF-8 is none.
+/// Returns a parameter of a query, percent-decoded; `None` also if it is not UTF-8.
 fn parameter(query: &str, name: &str) -> Option<String> {
     let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
     percent_decode_str(value).decode_utf8().ok().map(Cow::into_owned)

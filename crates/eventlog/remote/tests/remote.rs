@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The conformance suite over an in-process transport, and what happens when that transport fails.
+//! The conformance suite over an in-process transport, and failures of that transport.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use parking_lot::Mutex;
 
-/// A clock whose sleeps end at once, after a turn of the runtime.
+/// A clock whose sleeps end at once, after a yield to the runtime.
 #[derive(Debug, Default)]
 struct Impatient(AtomicU64);
 
@@ -46,7 +46,7 @@ mod of_a_memory_log {
     eventlog::conformance!(super::remote(eventlog::MemoryLog::new()));
 }
 
-/// A log on disk behind a remote one; its directory goes with it.
+/// A log on disk behind a remote one; its directory is removed with it.
 fn on_disk() -> impl EventLog {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +76,7 @@ mod of_a_log_on_disk {
 struct Faults {
     random: Random,
     draws: AtomicU64,
-    /// Of 100 requests.
+    /// Number of faults in 100 requests.
     share: AtomicU64,
 }
 
@@ -140,7 +140,7 @@ fn faulty(log: impl EventLog, seed: u64) -> (Remote, Arc<Faults>) {
 }
 
 #[test]
-fn what_is_asked_again_is_done_once() {
+fn a_repeated_request_is_executed_once() {
     for seed in 0..20 {
         let log = MemoryLog::new();
         let (remote, _) = faulty(log.clone(), seed);
@@ -225,7 +225,7 @@ fn without_any_answer_the_outcome_is_unknown() {
 }
 
 #[test]
-fn an_answer_of_somebody_in_between_is_no_answer() {
+fn a_response_of_a_proxy_is_not_taken_for_the_servers() {
     let send = |_: Request<Full<Bytes>>| async {
         let body = Full::new(Bytes::from_static(b"\x01"));
         Response::builder().status(StatusCode::BAD_GATEWAY).body(body)
@@ -244,7 +244,7 @@ async fn answer(server: &Server, method: &str, uri: &str, body: &[u8]) -> (u16, 
 }
 
 #[test]
-fn only_who_is_let_in_is_answered() {
+fn unauthorized_requests_are_refused() {
     let refuse = |parts: &http::request::Parts| {
         if parts.extensions.get::<&str>() == Some(&"component") {
             return Ok(());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is promised of appends, of reads, and of compaction.
+//! Requirements on appends, reads, and compaction.
 
 use bytes::Bytes;
 use chrono::TimeDelta;
@@ -12,7 +12,7 @@ use crate::log::{Append, AppendError, EventLog, Guard, MAX_GUARDS, MAX_OBJECT_BY
 use crate::replay::Replay;
 use crate::validator::WatchValidator;
 
-/// Revisions are 1, 2, 3, … and the head is the last of them; a refusal uses none.
+/// Revisions are 1, 2, 3, … and the head is the last of them; a refused append uses none.
 pub async fn revisions_rise_by_one_entry_at_a_time(log: &impl EventLog) {
     assert_eq!(log.head(), Revision(0));
     assert_eq!(done(log, put("a", 1)).await, Revision(1));
@@ -22,7 +22,8 @@ pub async fn revisions_rise_by_one_entry_at_a_time(log: &impl EventLog) {
     assert_eq!(log.head(), Revision(2));
 }
 
-/// A creation needs the key to be absent, everything else needs it at the revision; the error tells the present one.
+/// A creation requires that the key is absent, every other change that it is at the revision; the error has the
+/// present one.
 pub async fn an_append_needs_what_it_expects(log: &impl EventLog) {
     let conflict = |actual: Option<u64>| Err(AppendError::Conflict { actual: actual.map(Revision) });
     assert_eq!(log.append(update("a", Revision(1), 1)).await, conflict(None));
@@ -70,7 +71,7 @@ pub async fn collection_guards_do_not_see_status(log: &impl EventLog) {
     assert_eq!(log.append(guarded(other(update("a", a, 1)), guard(spec))).await, Err(AppendError::GuardFailed));
 }
 
-/// Heartbeats are no change to any guard.
+/// Heartbeats do not fail guards.
 pub async fn volatile_entries_fail_no_guard(log: &impl EventLog) {
     let b = done(log, put("b", 1)).await;
     done(log, heartbeat("b", b, 2)).await;
@@ -96,7 +97,7 @@ pub async fn guards_are_limited_in_number_and_objects_in_size(log: &impl EventLo
     done(log, sized("b", MAX_OBJECT_BYTES)).await;
 }
 
-/// Same writer and sequence: the first result, whatever happened since; nothing is written.
+/// An append with the same writer and sequence has the first result, whatever happened since; nothing is written.
 pub async fn a_repeated_append_is_answered_with_the_first_result(log: &impl EventLog) {
     let first = put("a", 1);
     let created = done(log, first.clone()).await;
@@ -117,7 +118,8 @@ pub async fn time_never_goes_back(log: &impl EventLog) {
     assert_eq!(entries.iter().map(|entry| entry.time).collect::<Vec<_>>(), [at(10), at(10), at(20)]);
 }
 
-/// The object after the change, and the state before it with its revision; for a deletion the last state.
+/// An entry has the object after the change, and the state before it with its revision; for a deletion the last
+/// state.
 pub async fn entries_carry_the_state_before_and_after(log: &impl EventLog) {
     let mut subscription = log.subscribe(Revision(0), None).expect("retained");
     let created = done(log, put("a", 1)).await;
@@ -140,7 +142,7 @@ pub async fn entries_carry_the_state_before_and_after(log: &impl EventLog) {
     }
 }
 
-/// The same entries that subscribers got, for any range.
+/// Any range has the same entries that subscribers got.
 pub async fn reading_a_range_gives_what_was_appended(log: &impl EventLog) {
     let mut subscription = log.subscribe(Revision(0), None).expect("retained");
     history(log).await;
@@ -154,7 +156,7 @@ pub async fn reading_a_range_gives_what_was_appended(log: &impl EventLog) {
     assert_eq!(log.read(head, Revision(head.0 + 1), None).await, Err(ReadError::Future(head)));
 }
 
-/// Exact past reads: what a fold of the entries up to there gives.
+/// A past state is the fold of the entries up to it.
 pub async fn the_state_at_every_revision_can_be_read(log: &impl EventLog) {
     history(log).await;
     let mut replay = Replay::new();
@@ -176,7 +178,7 @@ pub async fn the_state_at_every_revision_can_be_read(log: &impl EventLog) {
     assert_eq!(log.state_of(Revision(head.0 + 1), "x").await, Err(ReadError::Future(head)));
 }
 
-/// History up to the revision is gone, the state at it and everything after it is not.
+/// History up to the revision is forgotten, the state at it and everything after it is not.
 pub async fn compaction_forgets_history_and_keeps_state(log: &impl EventLog) {
     history(log).await;
     let head = log.head();
@@ -200,7 +202,7 @@ pub async fn compaction_forgets_history_and_keeps_state(log: &impl EventLog) {
     done(log, put("new", 1)).await;
 }
 
-/// A fold of all entries is the state, and gives the same hash however it is obtained.
+/// A fold of all entries is the state, and its hash does not depend on how it was obtained.
 pub async fn replay_gives_the_live_state(log: &impl EventLog) {
     let mut subscription = log.subscribe(Revision(0), None).expect("retained");
     history(log).await;
@@ -218,7 +220,7 @@ pub async fn replay_gives_the_live_state(log: &impl EventLog) {
     assert_eq!(told.entries(), log.head().0);
 }
 
-/// Many writers on few keys: each append that was acknowledged is there once, in an order that respects expectations.
+/// Many writers on few keys: each acknowledged append is in the log once, in an order that respects expectations.
 pub async fn concurrent_writers_leave_no_gap(log: &impl EventLog) {
     let mut subscription = log.subscribe(Revision(0), None).expect("retained");
     for name in ["a", "b", "c"] {

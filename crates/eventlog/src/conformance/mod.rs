@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every implementation of [`EventLog`] promises, as tests: call [`crate::conformance!`] in the implementation's
-//! test module with an expression that makes an empty log.
+//! Requirements on every implementation of [`EventLog`], as tests: call [`crate::conformance!`] in the
+//! implementation's test module with an expression that creates an empty log.
 //!
 //! **Tour.** `entries` appends, reads and compaction; `subscriptions`; `things` the objects of the suite.
 

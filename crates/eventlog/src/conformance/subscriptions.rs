@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What subscribers are promised.
+//! Requirements on subscriptions.
 
 use futures::{FutureExt, StreamExt};
 
@@ -11,7 +11,8 @@ use crate::log::{AppendError, EventLog, Message, ReadError};
 use crate::replay::Replay;
 use crate::validator::WatchValidator;
 
-/// Every later change once, in order, and nothing at or below the revision; what is to come is refused.
+/// Every later change is delivered once, in order, and nothing at or below the revision; future revisions are
+/// refused.
 pub async fn a_subscription_starts_after_its_revision(log: &impl EventLog) {
     let first = done(log, put("a", 1)).await;
     done(log, put("b", 1)).await;
@@ -21,7 +22,7 @@ pub async fn a_subscription_starts_after_its_revision(log: &impl EventLog) {
     assert_eq!(log.subscribe(Revision(4), None).err(), Some(ReadError::Future(Revision(3))));
 }
 
-/// After each commit the position comes, whether the entry matches or not, also when nothing was behind.
+/// After each commit the position is delivered, whether the entry matches or not, also without a backlog.
 pub async fn every_subscriber_learns_the_position(log: &impl EventLog) {
     let last = |messages: &[Message]| match messages.last() {
         Some(Message::Position(position)) => position.0,
@@ -51,7 +52,7 @@ pub async fn a_subscription_to_a_cluster_gets_that_cluster(log: &impl EventLog) 
     assert_eq!(read.iter().map(|entry| entry.revision.0).collect::<Vec<_>>(), [1, 3]);
 }
 
-/// From every position the rest follows, without gap or duplicate.
+/// A subscription can start at every position, without gap or duplicate.
 pub async fn a_subscription_can_be_resumed_anywhere(log: &impl EventLog) {
     history(log).await;
     for cluster in [None, Some("seed")] {
@@ -59,7 +60,7 @@ pub async fn a_subscription_can_be_resumed_anywhere(log: &impl EventLog) {
             let mut validator = WatchValidator::new(Revision(from), cluster);
             while validator.position() < log.head() {
                 let mut subscription = log.subscribe(validator.position(), cluster).expect("retained");
-                // A third of what is there, then cut.
+                // A third of the backlog, then the cut.
                 let messages = drain(&mut subscription).await;
                 let third = messages.len().div_ceil(3);
                 for message in &messages[..third] {
@@ -71,7 +72,7 @@ pub async fn a_subscription_can_be_resumed_anywhere(log: &impl EventLog) {
     }
 }
 
-/// Heartbeats get a revision and are told, but leave the canonical log as it is.
+/// Heartbeats get a revision and are delivered, but do not change the canonical log.
 pub async fn volatile_entries_reach_subscribers_and_are_not_history(log: &impl EventLog) {
     let mut subscription = log.subscribe(Revision(0), None).expect("retained");
     let mut at = done(log, put("a", 1)).await;
@@ -98,7 +99,7 @@ pub async fn volatile_entries_reach_subscribers_and_are_not_history(log: &impl E
     assert_eq!((all.hash(), all.entries()), (ordinary.hash(), 2));
 }
 
-/// One subscriber that reads after each of many appends, with one that reads only now and then.
+/// One subscriber that reads after each of many appends, and one that reads rarely.
 async fn watched(log: &impl EventLog, appends: u64) -> (Vec<Message>, Vec<Message>) {
     let (mut quick, mut slow) = (Vec::new(), Vec::new());
     let mut first = log.subscribe(Revision(0), None).expect("retained");
@@ -118,8 +119,8 @@ async fn watched(log: &impl EventLog, appends: u64) -> (Vec<Message>, Vec<Messag
     (quick, slow)
 }
 
-/// A position never comes before an entry that it covers. etcd: "Watch progress notification not synced with stream"
-/// (#15220).
+/// A position is never delivered before an entry that it covers. etcd: "Watch progress notification not synced with
+/// stream" (#15220).
 pub async fn a_position_is_in_step_with_the_entries(log: &impl EventLog) {
     let (quick, slow) = watched(log, 100).await;
     for messages in [quick, slow] {
@@ -141,8 +142,8 @@ pub async fn a_position_is_in_step_with_the_entries(log: &impl EventLog) {
     }
 }
 
-/// What is delivered after a cut goes on where it stopped, with later entries. etcd: "Watch traveling back in time after
-/// network partition" (#15271).
+/// A subscription that is resumed after a cut continues where it stopped, with later entries. etcd: "Watch traveling
+/// back in time after network partition" (#15271).
 pub async fn a_resumed_subscription_does_not_travel_back_in_time(log: &impl EventLog) {
     history(log).await;
     let mut validator = WatchValidator::new(Revision(0), None);
@@ -184,8 +185,8 @@ pub async fn no_entry_is_lost_by_a_slow_reader(log: &impl EventLog) {
     validator.finish(log).await.expect("retained").expect("no gap");
 }
 
-/// Compacting up to a deletion takes nothing from a subscriber that has not read it yet: it gets the entry, or is cut
-/// before it. etcd: "Watch dropping an event when compacting on delete" (#18089).
+/// Compacting up to a deletion removes nothing from a subscriber that has not read it yet: it gets the entry, or is
+/// cut before it. etcd: "Watch dropping an event when compacting on delete" (#18089).
 pub async fn compacting_at_a_deletion_drops_no_entry_on_its_way(log: &impl EventLog) {
     let mut subscription = log.subscribe(Revision(0), None).expect("retained");
     let created = done(log, put("a", 1)).await;
@@ -209,8 +210,8 @@ pub async fn a_subscription_that_starts_at_a_compaction_gets_the_deletion_after_
     assert_eq!(told[0].previous, Some((created, sections("a", 1))));
 }
 
-/// Nothing old is delivered under a revision that does not exist yet. etcd: "Watch on future revision returns old events
-/// or notifications" (#20221).
+/// No old entry is delivered under a revision that does not exist yet. etcd: "Watch on future revision returns old
+/// events or notifications" (#20221).
 pub async fn a_subscription_to_the_future_is_refused(log: &impl EventLog) {
     let head = done(log, put("a", 1)).await;
     for ahead in [1, 2, 1000] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The objects of the suite, appends of them, and what a subscription delivers.
+//! The objects of the suite, appends of them, and reading of subscriptions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,10 +81,10 @@ pub(super) async fn done(log: &impl EventLog, append: Append) -> Revision {
     log.append(append).await.expect("an append that holds").revision
 }
 
-/// Everything that a subscription has to say at present.
+/// Returns all messages that a subscription has at present.
 pub(super) async fn drain(subscription: &mut Subscription) -> Vec<Message> {
     let mut messages = Vec::new();
-    // Logs that work in the background get some turns of the runtime.
+    // Logs with threads of their own need some yields to the runtime.
     for _ in 0..64 {
         while let Some(Some(message)) = subscription.messages.next().now_or_never() {
             messages.push(message);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entries as they are kept: changes against the object's last state, whole from time to time. Contents of older entries
-//! are packed, [`BLOCK`] of them together: what one change says, the next ones say again.
+//! Storage of entries: changes against the object's last state, whole from time to time. Contents of older entries
+//! are packed, [`BLOCK`] of them together, since successive changes resemble each other.
 //!
-//! **Invariants.** Blocks follow each other without a gap and end at [`History::packed`]; entries after it are kept as they
-//! are, so that what is written and what is read at the head packs and unpacks nothing.
+//! **Invariants.** Blocks follow each other without a gap and end at [`History::packed`]; entries after it are stored
+//! unpacked, so that writes and reads at the head pack and unpack nothing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{Read, Write};
@@ -23,10 +23,10 @@ use crate::splice::Change;
 /// Entries of one block.
 pub(super) const BLOCK: u64 = 1024;
 
-/// An object that is not there.
+/// Sections of an absent object.
 static NOTHING: Sections = Sections { parts: [const { Bytes::new() }; 5] };
 
-/// State of objects at a revision, the last entry of each and what it led to.
+/// States of objects at a revision, with the revision of the last entry of each.
 type States = FxHashMap<Arc<Key>, (Revision, Sections)>;
 
 /// Entries after a revision, and the state at it.
@@ -38,7 +38,7 @@ pub(super) struct History {
     /// Contents up to this revision are packed.
     packed: Revision,
     blocks: VecDeque<Block>,
-    /// Where the last read of everything ended, and what it knew then: a reader that goes on from there needs it again.
+    /// End of the last read of everything, and the states at it: a reader that continues from there needs them again.
     last_read: Option<(Revision, States)>,
 }
 
@@ -56,19 +56,19 @@ pub(super) struct Record {
 
 pub(super) enum Content {
     Whole(Box<Sections>),
-    /// Against the state after `previous`.
+    /// Change against the state after `previous`.
     Change(Change),
-    /// A change in the block of its revision: where it is there. `whole`: against nothing.
+    /// Change in the block of its revision, at this position. `whole`: a change against nothing.
     Packed {
         start: usize,
         length: u32,
         whole: bool,
     },
-    /// A volatile entry that another entry of its object followed.
+    /// A volatile entry that was followed by another entry of its object.
     Forgotten,
 }
 
-/// The changes of some entries, one behind the other, compressed.
+/// The changes of successive entries, compressed together.
 struct Block {
     /// The revision before its first entry.
     after: Revision,
@@ -100,7 +100,7 @@ impl History {
         self.records.len() as u64
     }
 
-    /// Bytes of the entries, and of those of them that are packed.
+    /// Returns the bytes of the entries, and those of the packed ones.
     pub(super) fn bytes(&self) -> (usize, usize) {
         let content = |record: &Record| match &record.content {
             Content::Whole(sections) => sections.parts.iter().map(Bytes::len).sum(),
@@ -118,7 +118,7 @@ impl History {
         }
     }
 
-    /// Packs the oldest entries that are not.
+    /// Packs the oldest unpacked entries.
     fn pack(&mut self) {
         let (after, to) = (self.packed, Revision(self.packed.0 + BLOCK));
         let mut bytes = Vec::new();
@@ -156,7 +156,7 @@ impl History {
         self.index(revision).and_then(|index| self.records.get(index)).expect("a retained revision")
     }
 
-    /// The object after the entry at a revision, given what it was before; `None`: the entry is forgotten.
+    /// Returns the object after the entry at a revision, given its state before; `None`: the entry is forgotten.
     fn follow(&self, revision: Revision, before: &Sections, unpacked: &mut Unpacked) -> Option<Sections> {
         Some(match &self.record(revision).content {
             Content::Whole(sections) => (**sections).clone(),
@@ -172,7 +172,7 @@ impl History {
         })
     }
 
-    /// The object after the entry at a revision.
+    /// Returns the object after the entry at a revision.
     fn object_after(&self, key: &Key, revision: Revision, unpacked: &mut Unpacked) -> Sections {
         let mut changes = Vec::new();
         let mut at = revision;
@@ -195,7 +195,7 @@ impl History {
     }
 
     pub(super) fn read(&mut self, from: Revision, to: Revision, cluster: Option<&str>) -> Vec<Arc<Entry>> {
-        // The state of each object as reading proceeds, so that a long range applies each change once.
+        // State of each object during the read, so that a long range applies each change once.
         let mut states = match self.last_read.take() {
             Some((at, states)) if at == from && cluster.is_none() => states,
             _ => States::default(),
@@ -264,7 +264,7 @@ impl History {
         last.into_iter().map(object).collect()
     }
 
-    /// Forgets entries up to `to`; the writers of the forgotten ones.
+    /// Forgets entries up to `to`; returns the writers of the forgotten ones.
     pub(super) fn compact(&mut self, to: Revision, live: &FxHashMap<Arc<Key>, Live>) -> Vec<(u64, u64)> {
         let mut writers = Vec::new();
         let mut unpacked = Unpacked::default();
@@ -274,7 +274,7 @@ impl History {
             let (is_deletion, is_forgotten) = (record.verb == Verb::Delete, record.volatile);
             let sections = match live.get(&record.key) {
                 _ if is_deletion || is_forgotten => None,
-                // Nothing came since: share the bytes with the live object.
+                // The object has not changed since: share the bytes with the live object.
                 Some(live) if live.revision == revision => Some(live.sections.clone()),
                 _ => {
                     let before = self.base.get(&record.key).map(|(_, sections)| sections.clone());

@@ -25,25 +25,25 @@ use history::{Content, History, Record};
 #[derive(Clone, Default)]
 pub struct MemoryLog(Arc<Mutex<State>>);
 
-/// What a log in memory holds, in bytes of contents: what the allocator adds is not counted.
+/// Memory use of a log, in bytes of contents, without the allocator's overhead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// The objects that exist.
+    /// Bytes of the existing objects.
     pub objects: usize,
-    /// Entries: their heads, and the contents of the newest.
+    /// Bytes of entries: their heads, and the contents of the newest.
     pub entries: usize,
-    /// Contents of older entries, packed.
+    /// Bytes of the packed contents of older entries.
     pub packed: usize,
 }
 
-/// How many entries of one object are kept as changes before one is kept whole.
+/// Number of entries of one object that are kept as changes before one is kept whole.
 const CHANGES_BETWEEN_WHOLES: u8 = 63;
 
 #[derive(Default)]
 struct State {
     history: History,
     objects: FxHashMap<Arc<Key>, Live>,
-    /// Last deletion of objects that are gone, within retained history.
+    /// Last deletion of each deleted object, within retained history.
     deleted: FxHashMap<Arc<Key>, Revision>,
     /// Last change outside `status`, by cluster and resource.
     collections: FxHashMap<(Arc<str>, Arc<str>), Revision>,
@@ -70,12 +70,12 @@ struct Live {
 }
 
 impl MemoryLog {
-    /// An empty log that keeps all history.
+    /// Creates an empty log that keeps all history.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty log that keeps at least the last `entries` of history, and at most twice as many.
+    /// Creates an empty log that keeps at least the last `entries` of history, and at most twice as many.
     pub fn with_history(entries: u64) -> Self {
         let log = Self::default();
         log.state().retain = Some(entries);
@@ -87,7 +87,7 @@ impl MemoryLog {
         self.state().canonical.hash()
     }
 
-    /// How many entries of history there were since the log began; volatile ones do not count.
+    /// Number of entries of history since the log began; volatile ones do not count.
     pub fn entries(&self) -> u64 {
         self.state().entries
     }
@@ -97,12 +97,12 @@ impl MemoryLog {
         self.state().history.compacted
     }
 
-    /// How many objects there are.
+    /// Number of objects.
     pub fn objects(&self) -> usize {
         self.state().objects.len()
     }
 
-    /// What it holds.
+    /// Returns the log's use of memory.
     pub fn account(&self) -> Account {
         let state = self.state();
         let size = |sections: &Sections| sections.parts.iter().map(bytes::Bytes::len).sum::<usize>();
@@ -111,12 +111,12 @@ impl MemoryLog {
         Account { objects, entries, packed }
     }
 
-    /// One object as it is now.
+    /// Returns the present state of an object.
     pub fn object(&self, key: &Key) -> Option<(Revision, Sections)> {
         self.state().objects.get(key).map(|live| (live.revision, live.sections.clone()))
     }
 
-    /// Refuses everything from now on; subscriptions end.
+    /// Refuses all requests from now on; subscriptions end.
     pub fn close(&self) {
         let mut state = self.state();
         state.closed = true;
@@ -177,7 +177,7 @@ impl State {
             None => (Arc::new(key), None),
         };
         let current = before.as_ref().map(|live| (live.revision, live.sections.clone()));
-        // What history goes on from: the state before a heartbeat, if the last entry was one.
+        // Basis of the next change in history: the state before a heartbeat, if the last entry was one.
         let ordinary = before.as_ref().map(|live| match &live.ordinary {
             Some(ordinary) => (ordinary.0, &ordinary.1),
             None => (live.revision, &live.sections),
@@ -259,7 +259,7 @@ impl State {
             Guard::Key(key, since) => match (self.objects.get(key), self.deleted.get(key)) {
                 (Some(live), _) => live.changed <= *since,
                 (None, Some(deleted)) => *deleted <= *since,
-                // Gone since before anything we remember, or never there.
+                // Deleted before the remembered deletions, or never created.
                 (None, None) => self.history.compacted <= *since,
             },
             Guard::Collection(cluster, resource, since) => {
@@ -288,7 +288,7 @@ impl State {
         }
     }
 
-    /// All objects at a revision that are wanted, by their keys.
+    /// Returns the objects at a revision whose keys `is_wanted` accepts.
     fn state_at(&self, revision: Revision, is_wanted: &dyn Fn(&Key) -> bool) -> Vec<(Key, Revision, Sections)> {
         if revision == self.history.head() {
             let objects = self.objects.iter().filter(|(key, _)| is_wanted(key));
@@ -301,7 +301,7 @@ impl State {
     }
 }
 
-/// The object with its unchanged sections replaced by the bytes that are held already.
+/// Returns the object with its unchanged sections replaced by the bytes that are already held.
 fn share(mut object: Sections, held: &Sections) -> Sections {
     for (part, held) in object.parts.iter_mut().zip(&held.parts) {
         if part == held {
@@ -317,7 +317,7 @@ impl EventLog for MemoryLog {
         Box::pin(async move { log.state().append(append) })
     }
 
-    /// Nothing is: an entry is as durable as it will ever be.
+    /// Memory is never durable: the entry is as durable as it will ever be.
     fn durable(&self, _: Revision) -> BoxFuture<Result<(), AppendError>> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -396,7 +396,8 @@ mod tests {
         });
     }
 
-    /// A log of some thousand entries of seven objects that come, change, beat and go; each entry as it was published.
+    /// Creates a log of some thousand entries of seven objects that are created, changed, renewed and deleted;
+    /// returns each entry as it was published.
     async fn long() -> (MemoryLog, Vec<Arc<Entry>>) {
         let log = MemoryLog::new();
         let mut published = log.subscribe(Revision(0), None).expect("a new log");
@@ -423,7 +424,8 @@ mod tests {
         (log, all)
     }
 
-    /// Volatile entries that another one of their object followed are forgotten.
+    /// Returns the remembered revisions: a volatile entry that was followed by another one of its object is
+    /// forgotten.
     fn remembered(all: &[Arc<Entry>], from: Revision, to: Revision) -> Vec<Revision> {
         let is_last =
             |entry: &Entry| !all.iter().any(|other| other.key == entry.key && other.revision > entry.revision);
@@ -447,7 +449,7 @@ mod tests {
             for compacted in [0, 700, history::BLOCK, 3 * history::BLOCK + 1] {
                 log.compact(Revision(compacted)).await.expect("it is retained");
                 for from in [compacted, compacted + 1, 4 * history::BLOCK - 1, head.0 - 3].map(Revision) {
-                    // As a whole, and in pieces that follow each other.
+                    // One read of the whole range, and successive reads of its parts.
                     let read = log.read(from, head, None).await.expect("it is retained");
                     assert_eq!(
                         read.iter().map(|entry| entry.revision).collect::<Vec<_>>(),
@@ -467,7 +469,7 @@ mod tests {
                     let Ok(state) = log.state_at(at).await else { continue };
                     for (key, revision, object) in state {
                         let last = all.iter().rfind(|entry| entry.key == key && entry.revision <= at);
-                        // A heartbeat that another entry followed is forgotten, and so is what it said.
+                        // A heartbeat that was followed by another entry is forgotten, with its contents.
                         let Some(last) = last.filter(|last| last.revision == revision) else { continue };
                         assert_eq!(object, last.object, "{key} at {at}");
                     }

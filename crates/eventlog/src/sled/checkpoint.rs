@@ -35,7 +35,7 @@ const WRITERS: u8 = 4;
 const FACT: u8 = 5;
 const END: u8 = 6;
 
-/// What a checkpoint says of the log as a whole.
+/// Head of a checkpoint: position of the log as a whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Head {
     pub(super) revision: Revision,
@@ -53,7 +53,7 @@ pub(super) struct Object {
     pub(super) sections: Sections,
 }
 
-/// Writes a checkpoint, piece by piece.
+/// Writes a checkpoint, frame by frame.
 pub(super) struct Writer<W> {
     out: W,
     scratch: Vec<u8>,
@@ -114,7 +114,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Everything a checkpoint holds.
+/// Contents of a checkpoint.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) head: Head,
@@ -123,7 +123,7 @@ pub(super) struct Contents {
     pub(super) facts: BTreeMap<String, Vec<u8>>,
 }
 
-/// Reads a checkpoint, handing on every object and where its frame stands.
+/// Reads a checkpoint; `each` gets every object, and the position of its frame.
 pub(super) fn read(path: &Path, mut each: impl FnMut(Object, u64, usize)) -> Result<Contents, OpenError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => OpenError::corrupt(path, error.to_string()),
@@ -184,7 +184,7 @@ fn read_frame(file: &mut impl BufRead, frame: &mut Vec<u8>) -> io::Result<()> {
     frame.clear();
     frame.extend_from_slice(&head);
     let rest = length + FRAME_OVERHEAD as u64 - 5;
-    // Not reserved at once: the length may be damaged.
+    // The memory is not reserved at once: the length may be damaged.
     if file.take(rest).read_to_end(frame)? as u64 == rest { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
@@ -197,7 +197,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Reads where the objects of a checkpoint stand.
+    /// Reads the positions of a checkpoint's objects.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
         let mut objects = BTreeMap::new();
         let contents = read(path, |object, at, length| {
@@ -207,7 +207,7 @@ impl Base {
         Ok(Self { head: contents.head, objects, file: Some((path.to_owned(), file)) })
     }
 
-    /// Up to where history is forgotten.
+    /// Revision up to which history is forgotten.
     pub(super) fn revision(&self) -> Revision {
         self.head.revision
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The directory of a log: names, the lock, whole files that are replaced at once, facts.
+//! The directory of a log: names, the lock, atomic replacement of files, facts.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -13,13 +13,13 @@ use crate::entry::Revision;
 use super::trouble::{Opened, Trouble};
 use super::{Durability, OpenError, STORE};
 
-/// Content of `FORMAT` until `REACHED` was written once.
+/// Content of `FORMAT` until `REACHED` was first written.
 const FORMAT: &str = "terrarium event log 1\n";
 
 /// Content of `FORMAT` from then on.
 const FORMAT_WITH_END: &str = "terrarium event log 2\n";
 
-/// End of the name under which a file is written.
+/// Suffix of the name under which a file is written.
 const ASIDE: &str = ".writing";
 
 /// An open directory.
@@ -29,21 +29,21 @@ pub(super) struct Directory {
     durability: Durability,
     /// The directory and its lock, as they were opened.
     opened: Arc<(File, Opened, Opened)>,
-    /// Where sled's files are.
+    /// Path of sled's files.
     store: PathBuf,
 }
 
-/// Keeps others out of a directory until it is dropped.
+/// Lock of a directory, held until it is dropped.
 #[derive(Debug)]
 pub(super) struct Lock(#[expect(dead_code, reason = "held, not used")] File);
 
 impl Directory {
-    /// Opens a directory, or makes one of an empty or missing one.
+    /// Opens a directory, or creates a log in an empty or missing one.
     pub(super) fn open(root: &Path, durability: Durability) -> Result<(Self, Lock), OpenError> {
         let failed = |error: io::Error| OpenError::io(root, &error);
         if !root.exists() {
             fs::create_dir_all(root).map_err(failed)?;
-            // The new directory's own name is to survive too.
+            // The new directory's own name must be durable, too.
             if let Some(parent) = root.parent().filter(|_| durability == Durability::Durable) {
                 let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
                 File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
@@ -59,7 +59,7 @@ impl Directory {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let is_ours = |name: &str| name == "LOCK" || name.starts_with("FORMAT");
                 let mut files = fs::read_dir(root).map_err(failed)?.filter_map(Result::ok);
-                // A log that has lost this file alone has lost nothing: what else is there says what it is by checksums.
+                // A log that has lost this file alone has lost nothing: its other files have checksums.
                 if !is_log(root) && files.any(|file| !is_ours(&file.file_name().to_string_lossy())) {
                     return Err(OpenError::Foreign { directory: root.to_owned() });
                 }
@@ -99,7 +99,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Opens a directory that is not written to. Sled's files are to be where the caller says.
+    /// Opens a directory that is not written to. The caller determines the path of sled's files.
     pub(super) fn open_read_only(root: &Path, store: PathBuf) -> Result<Self, OpenError> {
         let failed = |error: io::Error| OpenError::io(root, &error);
         if !holds_log(root) {
@@ -110,7 +110,7 @@ impl Directory {
                 let first = text.lines().next().unwrap_or_default().chars().take(60).collect();
                 return Err(OpenError::Format { directory: root.to_owned(), found: first });
             }
-            // As [`Directory::open`] has it.
+            // The same cases as in [`Directory::open`].
             Ok(_) | Err(_) => {}
         }
         let handle = File::open(root).map_err(failed)?;
@@ -128,7 +128,7 @@ impl Directory {
         Ok(Self { root: root.to_owned(), durability: Durability::Fast, opened, store })
     }
 
-    /// Where sled's files are.
+    /// Returns the path of sled's files.
     pub(super) fn store(&self) -> &Path {
         &self.store
     }
@@ -137,7 +137,7 @@ impl Directory {
         &self.root
     }
 
-    /// Says so if the directory is not there any more, or is another one.
+    /// Returns the trouble if the directory was removed or replaced.
     pub(super) fn gone(&self) -> Option<Trouble> {
         let (_, root, lock) = &*self.opened;
         let at = self.root.display();
@@ -158,7 +158,7 @@ impl Directory {
         self.root.join(name)
     }
 
-    /// Makes what was created, renamed and removed in the directory durable.
+    /// Makes created, renamed and removed files of the directory durable.
     pub(super) fn sync(&self) -> io::Result<()> {
         match self.durability {
             Durability::Durable => File::open(&self.root)?.sync_all(),
@@ -166,12 +166,12 @@ impl Directory {
         }
     }
 
-    /// Writes a whole file aside, syncs it and renames it.
+    /// Writes a whole file under a temporary name, syncs it and renames it.
     pub(super) fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.replace_with(name, |file| file.write_all(bytes))
     }
 
-    /// As [`Directory::replace`], written by a function.
+    /// Like [`Directory::replace`], with contents that a function writes.
     pub(super) fn replace_with(
         &self,
         name: &str,
@@ -186,7 +186,7 @@ impl Directory {
         if names_end(&self.root) { Ok(()) } else { self.replace("FORMAT", FORMAT_WITH_END.as_bytes()) }
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
         match fs::remove_file(self.path(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -216,7 +216,7 @@ impl Directory {
     }
 }
 
-/// As [`Directory::facts`], of a directory that is not open.
+/// Like [`Directory::facts`], for a directory that is not open.
 pub(super) fn facts_in(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, OpenError> {
     let path = root.join("facts");
     let bytes = match fs::read(&path) {
@@ -231,8 +231,8 @@ fn is_format(text: &str) -> bool {
     [FORMAT, FORMAT_WITH_END].contains(&text)
 }
 
-/// True if a log has had a `REACHED`. `FORMAT` is older than the first journal: a log without it has lost it, and may have had
-/// one.
+/// True if a log has had a `REACHED`. `FORMAT` is written before the first journal: a log without it has lost it, and
+/// may have had one.
 pub(super) fn names_end(root: &Path) -> bool {
     match fs::read_to_string(root.join("FORMAT")) {
         Ok(text) => text == FORMAT_WITH_END,
@@ -240,17 +240,17 @@ pub(super) fn names_end(root: &Path) -> bool {
     }
 }
 
-/// Whether something is there that only a log has: its journals.
+/// Returns true if the directory holds journals, which only a log has.
 fn is_log(root: &Path) -> bool {
     !revisions(root, "journal").unwrap_or_default().is_empty()
 }
 
-/// Whether a directory holds a log, or what is left of one.
+/// Returns true if a directory holds a log, or remains of one.
 pub(super) fn holds_log(root: &Path) -> bool {
     is_log(root) || holds_more(root)
 }
 
-/// Whether a directory holds what a log has beside its journals once it was open.
+/// Returns true if a directory holds files that a log has in addition to its journals once it was open.
 pub(super) fn holds_more(root: &Path) -> bool {
     let has = |name: &str| root.join(name).exists();
     has(STORE) || has("facts") || has("BASE") || !revisions(root, "checkpoint").unwrap_or_default().is_empty()
@@ -266,13 +266,13 @@ fn facts_of(mut bytes: &[u8]) -> Option<BTreeMap<String, Vec<u8>>> {
     Some(facts)
 }
 
-/// As [`Directory::revisions`], of a directory that is not open.
+/// Like [`Directory::revisions`], for a directory that is not open.
 pub(super) fn revisions(root: &Path, prefix: &str) -> io::Result<Vec<Revision>> {
     let mut revisions = Vec::new();
     for file in fs::read_dir(root)? {
         let name = file?.file_name();
         let number = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_prefix('-'));
-        // What was written aside and never renamed has a longer name.
+        // Files that were written under a temporary name and never renamed have longer names.
         if let Some(number) = number.filter(|number| number.len() == 20).and_then(|number| number.parse().ok()) {
             revisions.push(Revision(number));
         }
@@ -286,7 +286,7 @@ pub(super) fn name_of(prefix: &str, revision: Revision) -> String {
     format!("{prefix}-{:020}", revision.0)
 }
 
-/// Writes a file under another name, syncs it if asked to, and gives it its name.
+/// Writes a file under a temporary name, optionally syncs it, and renames it.
 pub(super) fn write_aside(
     path: &Path,
     sync: bool,
@@ -303,7 +303,7 @@ pub(super) fn write_aside(
         if sync { file.sync_all() } else { Ok(()) }
     };
     if let Err(error) = written() {
-        // On a full disk it takes the room of what is missing.
+        // On a full disk the incomplete file would occupy room that is needed.
         let _ = fs::remove_file(&aside);
         return Err(error);
     }

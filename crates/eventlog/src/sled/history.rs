@@ -17,10 +17,10 @@ use super::shared::Shared;
 use super::state::Heartbeats;
 use super::store::{Broken, Store, key_of};
 
-/// Entries that are read in one go: less than a millisecond.
+/// Number of entries that are read in one step: less than a millisecond.
 const CHUNK: usize = 128;
 
-/// An object after the record at a revision, by its changes since it was last whole.
+/// Returns an object after the record at a revision, from its changes since it was last whole.
 fn object_after(store: &Store, base: &Base, key: &Key, revision: Revision) -> Result<Sections, Broken> {
     let mut changes: Vec<Record> = Vec::new();
     let mut at = revision;
@@ -51,9 +51,9 @@ pub(super) struct Cursor {
     at: Revision,
     to: Revision,
     cluster: Option<Arc<str>>,
-    /// Those of the range that are not read yet.
+    /// Heartbeats of the range that are not read yet.
     heartbeats: VecDeque<Arc<Entry>>,
-    /// Each object as the last of its entries left it, so that a long range applies each change once.
+    /// State of each object after the last of its entries, so that a long range applies each change once.
     states: FxHashMap<Key, (Revision, Sections)>,
 }
 
@@ -69,7 +69,7 @@ impl Cursor {
         Self { at: from, to, cluster: cluster.map(Arc::from), heartbeats, states: FxHashMap::default() }
     }
 
-    /// Whether everything was read.
+    /// Returns true if everything was read.
     pub(super) fn is_done(&self) -> bool {
         self.at >= self.to
     }
@@ -79,7 +79,7 @@ impl Cursor {
         let from = self.at;
         let (store, base) = shared.store(from)?;
         let read = self.chunk(&store, &base);
-        // What was compacted meanwhile may be missing in what was read.
+        // Records that were compacted meanwhile may be missing in the range that was read.
         shared.store(from)?;
         read.map_err(|error| shared.fail_read(&error))
     }
@@ -138,14 +138,14 @@ impl Cursor {
 #[derive(Debug)]
 pub(super) struct States {
     at: Revision,
-    /// Where the index was read to; `None` once it was read.
+    /// Position up to which the index was read; `None` once it was read.
     position: Option<Vec<u8>>,
-    /// Which resource's objects; `None`: all.
+    /// Resource of the objects; `None`: all.
     resource: Option<Arc<str>>,
     last: BTreeMap<Key, Revision>,
 }
 
-/// What a step of [`States`] brought.
+/// Result of a step of [`States`].
 pub(super) enum Step {
     /// Nothing yet.
     More,
@@ -170,7 +170,7 @@ impl States {
     pub(super) fn step(&mut self, store: &Store, base: &Base) -> Result<Step, Broken> {
         if let Some(position) = self.position.take() {
             if let Some((next, change)) = store.next_object(&position, self.at)? {
-                // What is at or before the base is in the base already, whatever is left of it here.
+                // Objects at or before the base are in the base, whatever remains of them here.
                 match change.filter(|(revision, _)| *revision > base.revision()) {
                     None => {}
                     Some((_, Verb::Delete)) => drop(self.last.remove(&key_of(&next)?)),
@@ -191,17 +191,17 @@ impl States {
     }
 }
 
-/// A subscription: first what the store has, then what comes.
+/// A subscription: first the store's entries, then new ones.
 struct Following {
     shared: Arc<Shared>,
-    /// The store has only what is durable.
+    /// Resolves once the entries of the cursor are durable: the store has durable entries only.
     durable: Option<BoxFuture<Result<(), AppendError>>>,
     past: Cursor,
     ready: VecDeque<Message>,
     live: Subscription,
 }
 
-/// Entries of the cursor, and then those of a live subscription that goes on behind it.
+/// Returns the entries of the cursor, followed by those of a live subscription.
 pub(super) fn follow(shared: Arc<Shared>, past: Cursor, live: Subscription) -> Subscription {
     if past.is_done() {
         return live;
@@ -227,7 +227,8 @@ impl futures::Stream for Following {
         if this.ready.is_empty() && !this.past.is_done() {
             match this.past.next(&this.shared) {
                 Ok(entries) => this.ready.extend(entries.into_iter().map(Message::Entry)),
-                // What comes next was compacted away: the subscriber is cut and learns why when it comes back.
+                // The next entries were compacted away: the subscriber is cut and gets the reason when it subscribes
+                // again.
                 Err(_) => return Poll::Ready(None),
             }
         }

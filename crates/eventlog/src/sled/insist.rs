@@ -11,12 +11,12 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Time until a call is repeated for the first time; it doubles with each repetition, so that a slow disk is not asked
-/// often.
+/// Time until a call is repeated for the first time; doubled with each repetition, so that a slow disk gets few
+/// calls.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Result of a call, in a thread of its own, that is made again beside the earlier ones while none of them has returned.
-/// `None` if one ended with a panic, or if there is no thread for it.
+/// Returns the result of a call in a thread of its own. The call is repeated, concurrently with the earlier ones,
+/// while none of them has returned. `None` if one ended with a panic, or if there is no thread for it.
 pub(super) fn insist<T: Send + 'static>(call: impl Fn() -> T + Clone + Send + 'static) -> Option<T> {
     insist_after(PATIENCE, call)
 }

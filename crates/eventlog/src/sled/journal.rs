@@ -6,8 +6,8 @@
 //! frame              number of the frame (8 bytes), which rises by one · ceiling · records, each behind its length
 //! ```
 //!
-//! A group is synced before the next one is written. So at most the last frame can be torn, and what follows an
-//! acknowledged frame never touches its bytes. That is what sled's file does not promise (docs/adr/0006).
+//! A group is synced before the next one is written. So at most the last frame can be torn, and writes after an
+//! acknowledged frame never touch its bytes. sled's file does not guarantee that (docs/adr/0006).
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ use super::{Durability, History, OpenError};
 pub(super) const PREFIX: &str = "journal";
 const KIND: u8 = 1;
 
-/// Bytes after which a file is ended without waiting for a checkpoint.
+/// Bytes after which a file is ended, even if no checkpoint is due.
 const FILE_BYTES: u64 = 64 << 20;
 
 /// The end of the journal, for writing.
@@ -38,32 +38,32 @@ pub(super) struct Journal {
     scratch: Vec<u8>,
 }
 
-/// A commit group, or what opens a file.
+/// A commit group, or the first frame of a file.
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
-    /// No revision above this one is given out without a later frame.
+    /// Highest revision that may be assigned without a later frame.
     pub(super) ceiling: Revision,
     /// Encoded records.
     pub(super) records: Vec<&'a [u8]>,
 }
 
-/// Where reading ended.
+/// Position at which reading ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct End {
     /// Number of the last frame; 0 if there is none.
     number: u64,
-    /// Bytes of the last file that are frames.
+    /// Bytes of frames in the last file.
     length: u64,
-    /// Bytes behind them, which were never acknowledged.
+    /// Bytes after them, which were never acknowledged.
     pub(super) torn: u64,
 }
 
-/// Why a frame was not written.
+/// Reason for which a frame was not written.
 #[derive(Debug)]
 pub(super) enum WriteError {
     /// There is no room; nothing of the frame is left, and the next one can be tried.
     Full(io::Error),
-    /// Nobody knows what is in the file.
+    /// The contents of the file are unknown.
     Broken(io::Error),
 }
 
@@ -81,7 +81,7 @@ impl From<WriteError> for io::Error {
 }
 
 impl End {
-    /// Whether there is no file at all, or only one of which nothing can be read.
+    /// Returns true if there is no file, or only one in which no frame can be read.
     pub(super) fn is_empty(&self) -> bool {
         self.number == 0
     }
@@ -93,8 +93,8 @@ impl End {
 }
 
 impl Journal {
-    /// Starts a new file for what comes after a revision. It opens with a frame, so that number and ceiling are known
-    /// when older files are gone.
+    /// Starts a new file for records after a revision. It begins with a frame, so that number and ceiling are known
+    /// after older files were deleted.
     pub(super) fn create(
         directory: &Directory,
         after: Revision,
@@ -107,7 +107,7 @@ impl Journal {
         let durable = directory.durability() == Durability::Durable;
         let mut journal = Self { file, length, number, durable, scratch: Vec::new() };
         if let Err(error) = journal.append(std::iter::empty(), ceiling) {
-            // A file without a frame would stand behind the one that is written on.
+            // A file without a frame would come after the current one.
             if length == 0 && fs::remove_file(&path).is_err() {
                 return Err(WriteError::Broken(error.into()));
             }
@@ -117,7 +117,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Goes on where reading ended; what is torn is cut off.
+    /// Continues where reading ended; a torn end is cut off.
     pub(super) fn resume(directory: &Directory, after: Revision, end: End, ceiling: Revision) -> io::Result<Self> {
         let Some(last) = directory.revisions(PREFIX)?.pop() else {
             return Ok(Self::create(directory, after, end.number, ceiling)?);
@@ -131,7 +131,7 @@ impl Journal {
         Ok(Self { file, length: end.length, number: end.number, durable, scratch: Vec::new() })
     }
 
-    /// Appends a group and makes it as durable as was asked for.
+    /// Appends a group and makes it as durable as was requested.
     pub(super) fn append<'a>(
         &mut self,
         records: impl Iterator<Item = &'a [u8]>,
@@ -148,7 +148,7 @@ impl Journal {
         put_frame(&mut self.scratch, KIND, &payload);
         if let Err(error) = self.file.write_all(&self.scratch) {
             self.number -= 1;
-            // Only what was written before is synced, and it is untouched.
+            // Earlier frames are synced and untouched.
             let is_undone = is_full(&error) && self.file.set_len(self.length).is_ok();
             return Err(if is_undone { WriteError::Full(error) } else { WriteError::Broken(error) });
         }
@@ -157,12 +157,13 @@ impl Journal {
         if self.durable { self.file.sync_data().map_err(WriteError::Broken) } else { Ok(()) }
     }
 
-    /// Whether the file has no name any more.
+    /// Returns true if the file was deleted.
     pub(super) fn is_removed(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }
 
-    /// Whether the file is long enough to be ended. What history may take is a limit too: only whole files go.
+    /// Returns true if the file is long enough to be ended. A limit on the size of history counts too: only whole
+    /// files are deleted.
     pub(super) fn is_long(&self, history: History) -> bool {
         let limit = match history {
             History::Bytes(keep) => (keep / 8).min(FILE_BYTES),
@@ -186,7 +187,7 @@ impl Journal {
 /// Reads the frames of all files that may hold revisions after `from`, in order.
 ///
 /// # Errors
-/// What `each` refuses; a frame that is damaged although later ones were written, which was acknowledged therefore.
+/// An error of `each`; a damaged frame that is followed by later ones, and was therefore acknowledged.
 pub(super) fn read(
     directory: &Directory,
     from: Revision,
@@ -216,14 +217,14 @@ pub(super) fn read(
     Ok(end)
 }
 
-/// A record of a file, as far as its place in the log goes.
+/// Position of a record in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) revision: Revision,
     pub(super) link: Revision,
 }
 
-/// What a file holds, whatever is wrong with it.
+/// Readable contents of a file, and its damage.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Number of the first frame that can be read.
@@ -232,15 +233,15 @@ pub(super) struct Scan {
     pub(super) last: u64,
     /// The highest ceiling.
     pub(super) ceiling: Revision,
-    /// Bytes at which something begins that cannot be read, with frames behind it.
+    /// Positions at which unreadable bytes begin, with frames after them.
     pub(super) damaged: Vec<u64>,
-    /// Bytes behind the last frame.
+    /// Bytes after the last frame.
     pub(super) torn: u64,
-    /// Bytes up to there.
+    /// Bytes up to the end of the last frame.
     pub(super) length: u64,
 }
 
-/// Reads all of a file that can be read, handing on the records.
+/// Reads all readable frames of a file; `each` gets the records.
 pub(super) fn scan(path: &Path, mut each: impl FnMut(Link, &[u8])) -> io::Result<Scan> {
     let bytes = fs::read(path)?;
     let (mut scan, mut at) = (Scan::default(), 0);
@@ -271,7 +272,7 @@ pub(super) fn scan(path: &Path, mut each: impl FnMut(Link, &[u8])) -> io::Result
                 match (at + 1..bytes.len().saturating_sub(FRAME_OVERHEAD)).find(|from| later(*from)) {
                     Some(next) => {
                         scan.damaged.push(at as u64);
-                        // The frames between are missing in number, too; that is the same damage.
+                        // The numbers of the frames between are missing, too; that is the same damage.
                         let mut rest = &bytes[next..];
                         if let Some((number, _)) = take(&mut rest)
                             && scan.first.is_some()
@@ -332,7 +333,7 @@ fn take<'a>(bytes: &mut &'a [u8]) -> Option<(u64, Frame<'a>)> {
     Some((number, frame))
 }
 
-/// Whether a whole frame with a later number stands anywhere in bytes.
+/// Returns true if the bytes contain a whole frame with a later number, at any offset.
 fn later_frame(bytes: &[u8], last: u64) -> bool {
     let later = |at: usize| {
         let mut rest = &bytes[at..];
@@ -341,7 +342,7 @@ fn later_frame(bytes: &[u8], last: u64) -> bool {
     (1..bytes.len().saturating_sub(FRAME_OVERHEAD)).any(|at| bytes[at] == KIND && later(at))
 }
 
-/// Removes the files of which every revision is at or below `to`.
+/// Removes the files in which every revision is at or below `to`.
 pub(super) fn drop_up_to(directory: &Directory, to: Revision) -> io::Result<()> {
     let files = directory.revisions(PREFIX)?;
     for pair in files.windows(2) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The keeper: a thread beside the writer's that writes checkpoints, forgets history and exports, while appends go on.
+//! The keeper: a second thread in addition to the writer's, which writes checkpoints, forgets history and exports,
+//! while appends go on.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,7 +31,7 @@ use super::{ExportError, Facts};
 pub(super) const CHECKPOINT: &str = "checkpoint";
 pub(super) const BASE: &str = "BASE";
 
-/// How many records an object is said to have had since a whole one, where nobody counted: the next one is whole.
+/// Assumed number of records of an object since a whole one, where it is not counted: the next one is whole.
 const UNKNOWN_CHANGES: u8 = u8::MAX;
 
 /// The state at a commit group's end.
@@ -69,13 +70,13 @@ impl Image {
     }
 }
 
-/// Which objects an export takes.
+/// Selects the objects of an export.
 pub(super) type Filter = Box<dyn Fn(&Key) -> bool + Send>;
 
-/// What the keeper is asked to do.
+/// Job of the keeper.
 pub(super) enum Job {
     Checkpoint(Image),
-    /// Forgets history up to a revision; the answer goes to who asked, if somebody did.
+    /// Forgets history up to a revision; the answer goes to the caller, if there is one.
     Compact(Revision, Option<oneshot::Sender<Result<(), ReadError>>>),
     Export {
         at: Revision,
@@ -99,7 +100,7 @@ impl fmt::Debug for Job {
     }
 }
 
-/// Works until it is told to end.
+/// Works until the job to end.
 pub(super) fn run(shared: &Shared, jobs: &mpsc::Receiver<Job>, busy: &AtomicBool) {
     open_store(shared);
     while let Ok(job) = jobs.recv() {
@@ -108,7 +109,7 @@ pub(super) fn run(shared: &Shared, jobs: &mpsc::Receiver<Job>, busy: &AtomicBool
                 let done = image.write(&shared.directory).and_then(|()| prune(shared, image.head.revision));
                 match done {
                     Ok(()) => {}
-                    // The journals say all that it would have said.
+                    // The journals hold everything that the checkpoint would have.
                     Err(error) if is_full(&error) => {}
                     Err(error) => drop(shared.fail(&format!("cannot write a checkpoint: {error}"))),
                 }
@@ -139,8 +140,8 @@ fn open_store(shared: &Shared) {
     }
 }
 
-/// Removes checkpoints that are neither the base nor the last. The base that the file names stays, too: a replacement of the file
-/// may have taken place although it failed, in the synchronisation that follows it.
+/// Removes checkpoints that are neither the base nor the last. The base that the file names stays, too: a replacement
+/// of the file may have taken place although it failed, in the synchronisation that follows it.
 pub(super) fn prune(shared: &Shared, last: Revision) -> io::Result<()> {
     let base = shared.published().base.revision();
     let named = match fs::read_to_string(shared.directory.path(BASE)) {
@@ -163,7 +164,7 @@ fn compact(shared: &Shared, to: Revision) -> Result<(), ReadError> {
     if to <= base.revision() {
         return Ok(());
     }
-    // It begins with a new file, and sled does not bear to find no room.
+    // Compaction begins with a new file, and sled fails when there is no room.
     if let Some(trouble) = no_room(shared.directory.root()) {
         shared.set(trouble);
         return Err(ReadError::Closed);
@@ -180,7 +181,7 @@ fn compact(shared: &Shared, to: Revision) -> Result<(), ReadError> {
         let base = Base::open(&directory.path(&name)).map_err(|error| Broken(error.to_string()))?;
         directory.replace(BASE, to.to_string().as_bytes()).map_err(io)?;
         shared.published().base = Arc::new(base);
-        // From here on nobody reads what follows; if it is cut short, the next start goes on.
+        // From here on the following files are not read; if their removal is cut short, the next start completes it.
         forget(directory, &store, to)?;
         let last = directory.revisions(CHECKPOINT).map_err(io)?.last().copied().unwrap_or(to);
         prune(shared, last).map_err(io)
@@ -201,7 +202,7 @@ fn export(shared: &Shared, at: Revision, path: &Path, keep: &Filter, facts: &Fac
         .map_err(|error| ExportError::Failed { path: path.to_owned(), message: error.0 })
 }
 
-/// Writes the state at a revision as a checkpoint, heartbeats left out.
+/// Writes the state at a revision as a checkpoint, without heartbeats.
 fn write_past(
     store: &Store,
     base: &Base,

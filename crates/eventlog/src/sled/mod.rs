@@ -3,34 +3,34 @@
 //!
 //! ```text
 //! append: judge · number · show ─► writer: journal · fdatasync ─► durable; sled gets groups of them
-//!                                    │ a group shares one sync: what comes while one is written is the next group
+//!                                    │ a group shares one sync: entries that arrive while one is written are the next group
 //!                                    ▼
 //!                                  keeper: checkpoints, compaction, exports
 //!
 //! DIRECTORY/ FORMAT · LOCK · CLEAN (left cleanly) · BASE (history starts here) · facts
-//!            REACHED               the end of the journal, by which a loss there is noticed
-//!            journal-REVISION…     commit groups in order; what is acknowledged is here
-//!            store/                sled: records by revision, by object and revision; made anew from the journals if
+//!            REACHED               the end of the journal, by which a loss there is detected
+//!            journal-REVISION…     commit groups in order; every acknowledged entry is here
+//!            store/                sled: records by revision, by object and revision; rebuilt from the journals if
 //!                                  a crash damaged it
 //!            checkpoint-REVISION…  every object at a revision: the base and the last
 //! ```
 //!
-//! **Start-up** reads the last checkpoint and the journal after it; sled is opened after the start, except that a log that
-//! was not closed cleanly first compares its store with the journals. A log that ends before `REACHED` is healed or refused.
-//! **Heartbeats** (volatile entries) are not written: they are in memory and, after a clean
-//! stop, in the checkpoint. So that their revisions are not given out again after a crash, some thousand of them are
-//! reserved with one write; a crash skips the rest.
+//! **Start-up** reads the last checkpoint and the journal after it; sled is opened after the start, except that a log
+//! that was not closed cleanly first compares its store with the journals. A log that ends before `REACHED` is healed
+//! or refused. **Heartbeats** (volatile entries) are not written: they are in memory and, after a clean stop, in the
+//! checkpoint. So that their revisions are not assigned again after a crash, some thousand of them are reserved with
+//! one write; a crash skips the rest.
 //!
-//! **Invariants.** An entry is durable when its frame of the journal is synced; what is not durable is bounded, and ends
-//! with the process, so data leaves the process only after [`EventLog::durable`] (docs/adr/0018). Only the writer's
-//! thread writes the journal. The store has no record that the journal lacks. No value in sled is above 4 KiB. Two threads
-//! of its own (writer and keeper) and sled's: this log is for landscapes, never for a simulation, whose time would run past
-//! them.
+//! **Invariants.** An entry is durable when its frame of the journal is synced; the number of entries that are not
+//! durable is limited, and they are lost with the process, so data leaves the process only after
+//! [`EventLog::durable`] (docs/adr/0018). Only the writer's thread writes the journal. The store has no record that
+//! the journal lacks. No value in sled is above 4 KiB. The log has two threads of its own (writer and keeper) and
+//! sled's: it is for landscapes, never for a simulation, whose time would advance past them.
 //!
-//! **Tour.** [`SledLog`] the handle; `shared` the state at the head, and what is durable; `state` what expectations and
-//! guards are judged by; `writer` and `keeper` the threads; `journal`, `reached`, `store`, `checkpoint`, `record`,
-//! `directory` what is on the disk; `recovery` opening; `survey` and `repair` damage; `history` reading; `recent` the last
-//! entries.
+//! **Tour.** [`SledLog`] the handle; `shared` the state at the head, and what is durable; `state` the data by which
+//! expectations and guards are judged; `writer` and `keeper` the threads; `journal`, `reached`, `store`,
+//! `checkpoint`, `record`, `directory` the files on disk; `recovery` opening; `survey` and `repair` damage; `history`
+//! reading; `recent` the last entries.
 
 mod checkpoint;
 mod directory;
@@ -80,8 +80,8 @@ use writer::{Command, Files, Keeper, Writer};
 const STORE: &str = "store";
 const CLEAN: &str = "CLEAN";
 
-/// What is known of a landscape beside its log: seed, profile, start time, position of the clock. Names are the
-/// landscape's; values are bytes.
+/// Properties of a landscape that are stored next to its log: seed, profile, start time, position of the clock. The
+/// landscape defines the names; values are bytes.
 pub type Facts = BTreeMap<String, Vec<u8>>;
 
 /// Meaning of "durable".
@@ -90,34 +90,34 @@ pub enum Durability {
     /// The entry survives a power failure.
     #[default]
     Durable,
-    /// Nothing is synced: the entry survives the end of the process, not that of the machine.
+    /// Nothing is synced: the entry survives the end of the process, but not a power failure.
     Fast,
 }
 
-/// How much of the past is kept.
+/// Amount of history that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum History {
-    /// All of it.
+    /// All history.
     #[default]
     All,
-    /// At least so many of the last revisions, and at most twice as many.
+    /// At least this number of the last revisions, and at most twice as many.
     Entries(u64),
-    /// So that the journals have at most about so many bytes; always the last 512 revisions.
+    /// About this number of bytes in the journals at most; always the last 512 revisions.
     Bytes(u64),
 }
 
-/// How a log is opened.
+/// Options for opening a log.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Meaning of "durable".
     pub durability: Durability,
-    /// How much of the past is kept.
+    /// Amount of history that is kept.
     pub history: History,
-    /// Entries that may be shown and not durable, at most: then appends wait.
+    /// Maximum number of entries that are visible and not durable: then appends wait.
     pub unsynced: usize,
     /// Revisions after which a checkpoint is written, if there are not more objects than that.
     pub checkpoint_after: u64,
-    /// Whether there must be a log already: none is made then.
+    /// True if a log must already exist: none is created then.
     pub existing: bool,
 }
 
@@ -144,11 +144,11 @@ struct Handle {
     facts: Mutex<Facts>,
     recovery: Recovery,
     highest: u64,
-    /// Of a log that is read only.
+    /// Temporary files of a log that is read only.
     scratch: Option<Scratch>,
 }
 
-/// A folder for what sled writes although it is only read.
+/// Temporary folder for files that sled writes even when it only reads.
 #[derive(Debug)]
 struct Scratch(PathBuf);
 
@@ -170,7 +170,7 @@ impl Drop for Scratch {
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.scratch.is_some() {
-            // Its folder is removed behind it.
+            // The folder is removed when sled has released it.
             drop(self.shared.close());
         }
         self.shared.command(Command::Close);
@@ -178,8 +178,8 @@ impl Drop for Handle {
 }
 
 impl SledLog {
-    /// Opens the log in a directory; one that is missing or empty becomes a new log. Blocks: reads the last checkpoint
-    /// and what follows it.
+    /// Opens the log in a directory; a missing or empty one becomes a new log. Blocks: reads the last checkpoint and
+    /// the journal after it.
     ///
     /// # Errors
     /// Every [`OpenError`]; nothing in the directory is changed by one, except that a store which sled damaged may have
@@ -191,7 +191,7 @@ impl SledLog {
         let (directory, lock) = Directory::open(directory.as_ref(), options.durability)?;
         let mut opened = recovery::open(&directory)?;
         let facts = directory.facts().or_else(|error| match error {
-            // What only they say is said again by who sets them.
+            // Facts that only the damaged file holds are set again by the landscape.
             OpenError::Corrupt { .. } => {
                 opened.recovery.healed.push(format!("{error}: its facts are given up"));
                 Ok(Facts::new())
@@ -223,8 +223,9 @@ impl SledLog {
         Ok(Self(Arc::new(Handle { shared, jobs, facts, recovery: opened.recovery, highest, scratch: None })))
     }
 
-    /// Opens the log in a directory to be read only: appends are refused as [`AppendError::Closed`], and nothing in the
-    /// directory is changed. What sled holds is copied to where temporary files are, since sled cannot but write. Blocks.
+    /// Opens the log in a directory for reading: appends are refused as [`AppendError::Closed`], and nothing in the
+    /// directory is changed. sled's files are copied to the folder for temporary files, since sled cannot open them
+    /// without writing. Blocks.
     ///
     /// # Errors
     /// Every [`OpenError`].
@@ -235,15 +236,15 @@ impl SledLog {
         let opened = recovery::open_read_only(&directory)?;
         let highest = opened.fold.writers.highest();
         let shared = Arc::new(Shared::new(directory, opened.fold, opened.base, opened.store, None));
-        // No keeper hears what it is told.
+        // No keeper receives these jobs.
         let (jobs, _) = std::sync::mpsc::channel();
         let (jobs, facts) = (Mutex::new(jobs), Mutex::new(facts));
         let (recovery, scratch) = (opened.recovery, Some(scratch));
         Ok(Self(Arc::new(Handle { shared, jobs, facts, recovery, highest, scratch })))
     }
 
-    /// What is wrong with the log in a directory, and what can be done about it: all of its journals and checkpoints are
-    /// read. `None`: nothing. A log that is open elsewhere can be looked at, too. Blocks.
+    /// Examines the log in a directory for damage, and for its remedy: all of its journals and checkpoints are read.
+    /// `None`: no damage. A log that is open elsewhere can be examined, too. Blocks.
     ///
     /// # Errors
     /// Files that cannot be read at all.
@@ -251,9 +252,9 @@ impl SledLog {
         repair::examine(directory.as_ref())
     }
 
-    /// Does what can be done about damage: what a remedy says that loses nothing, and with `discard` also what loses
-    /// something. Damaged files that are given up are kept in a folder `damaged` of the log. What was done; `None`: there
-    /// was nothing to do. Blocks.
+    /// Repairs damage: applies a remedy that loses nothing, and with `discard` also one that loses something. Damaged
+    /// files that are given up are kept in a folder `damaged` of the log. Returns what was repaired; `None`: nothing
+    /// was damaged. Blocks.
     ///
     /// # Errors
     /// Every [`OpenError`]; the damage itself if its remedy loses something and `discard` is not set.
@@ -279,13 +280,13 @@ impl SledLog {
         self.0.highest
     }
 
-    /// What a clean stop has made good; complete when [`SledLog::close`] is done.
+    /// Damage that a clean stop has repaired; complete when [`SledLog::close`] is done.
     pub fn healed(&self) -> Vec<String> {
         self.0.shared.healed()
     }
 
-    /// Makes a log in a new directory that goes on from an export, and opens it. Head and start of its history are the
-    /// export's revision; its facts are the export's.
+    /// Creates a log in a new directory that continues from an export, and opens it. Head and start of its history
+    /// are the export's revision; its facts are the export's.
     ///
     /// # Errors
     /// [`OpenError::Foreign`] if the directory holds anything, a log included; [`OpenError::Corrupt`] for the export.
@@ -310,7 +311,7 @@ impl SledLog {
         Self::open(root, options)
     }
 
-    /// What opening found.
+    /// Returns the findings of opening.
     pub fn recovery(&self) -> &Recovery {
         &self.0.recovery
     }
@@ -320,7 +321,7 @@ impl SledLog {
         self.0.shared.published().base.revision()
     }
 
-    /// How many objects there are.
+    /// Number of objects.
     pub fn objects(&self) -> usize {
         self.0.shared.published().fold.objects.size()
     }
@@ -335,12 +336,12 @@ impl SledLog {
             + directory::size_of(&shared.directory, keeper::CHECKPOINT)
     }
 
-    /// A fact of the landscape.
+    /// Returns a fact of the landscape.
     pub fn fact(&self, name: &str) -> Option<Vec<u8>> {
         self.facts().get(name).cloned()
     }
 
-    /// All facts of the landscape.
+    /// Returns all facts of the landscape.
     pub fn facts(&self) -> Facts {
         self.0.facts.lock().clone()
     }
@@ -360,8 +361,8 @@ impl SledLog {
         Ok(())
     }
 
-    /// Writes the state at a retained revision, and the facts, to a file: what a fork or an export starts from. `keep`
-    /// says which objects; heartbeats are left out.
+    /// Writes the state at a retained revision, and the facts, to a file: the source of a fork or an export. `keep`
+    /// selects the objects; heartbeats are left out.
     pub fn export(
         &self,
         at: Revision,
@@ -372,7 +373,7 @@ impl SledLog {
         Box::pin(async move {
             let (answer, done) = oneshot::channel();
             log.0.shared.published().check(at)?;
-            // The store has only what is durable.
+            // The store has durable entries only.
             log.0.shared.durable(at).await.map_err(|_| ReadError::Closed)?;
             log.job(Job::Export { at, path, keep: Box::new(keep), facts: log.facts(), answer });
             done.await.unwrap_or(Err(ExportError::Read(ReadError::Closed)))
@@ -384,19 +385,19 @@ impl SledLog {
         self.0.shared.published().fold.time
     }
 
-    /// Why the log takes no writes at present.
+    /// Returns the reason for which the log accepts no writes at present.
     pub fn trouble(&self) -> Option<Trouble> {
         self.0.shared.trouble()
     }
 
-    /// Waits until the trouble is another than the one that is known, which may be for ever.
+    /// Waits until the trouble differs from `known`, possibly indefinitely.
     pub fn trouble_after(&self, known: Option<Trouble>) -> BoxFuture<Option<Trouble>> {
         let shared = self.0.shared.clone();
         Box::pin(async move { shared.trouble_after(known).await })
     }
 
-    /// Looks whether the directory is still there and, after a full disk, whether there is room again. To be called now
-    /// and then: a log that nobody writes to finds out about neither by itself.
+    /// Checks whether the directory is still there and, after a full disk, whether there is room again. To be called
+    /// periodically: a log without writes detects neither by itself.
     pub fn look(&self) -> BoxFuture<Option<Trouble>> {
         let shared = self.0.shared.clone();
         Box::pin(async move {
@@ -408,8 +409,8 @@ impl SledLog {
         })
     }
 
-    /// Leaves the log cleanly: what was accepted is written, a checkpoint of the head too, subscriptions end. When it is
-    /// done the directory can be opened again. The message of the storage's failure, if it failed.
+    /// Leaves the log cleanly: accepted entries are written, and a checkpoint of the head; subscriptions end.
+    /// Afterwards the directory can be opened again. Returns the message of the storage's failure, if it failed.
     pub fn close(&self) -> BoxFuture<Result<(), String>> {
         let shared = self.0.shared.clone();
         Box::pin(async move {
@@ -421,13 +422,13 @@ impl SledLog {
     }
 
     fn job(&self, job: Job) {
-        // Who waits for the answer of a keeper that has ended learns that the log is closed.
+        // A caller that waits for the answer of a keeper that has ended gets the result that the log is closed.
         let _ = self.0.jobs.lock().send(job);
     }
 }
 
-/// A thread of this log's own: syncs block, and would hold up every task of a shared thread. If it panics, which sled does on
-/// some errors, the storage has failed.
+/// Starts a thread of this log's own: syncs block, and would delay every task of a shared thread. If it panics, which
+/// sled does on some errors, the storage has failed.
 fn thread(
     name: &'static str,
     shared: Arc<Shared>,
@@ -463,7 +464,7 @@ impl SledLog {
             if let Some((before, objects)) = recent {
                 return Ok(before.state(&objects, resource.as_deref()));
             }
-            // The store has only what is durable.
+            // The store has durable entries only.
             shared.durable(revision).await.map_err(|_| ReadError::Closed)?;
             let mut snapshot = Vec::new();
             let beats: BTreeMap<&Key, &Arc<Entry>> =
@@ -471,10 +472,10 @@ impl SledLog {
             let (_, mut base) = shared.store(revision)?;
             let mut states = States::new(&base, revision, resource.clone());
             for step in 0_u64.. {
-                // Asked for each time: nobody keeps the store while the log is closed.
+                // Requested each time: no caller keeps the store while the log is closed.
                 let (store, now) = shared.store(revision)?;
                 if now.revision() != base.revision() {
-                    // What was compacted meanwhile may be missing in what was read.
+                    // Records that were compacted meanwhile may be missing in the states that were read.
                     states = States::new(&now, revision, resource.clone());
                     snapshot.clear();
                     base = now;
@@ -547,7 +548,7 @@ impl EventLog for SledLog {
         };
         Box::pin(async move {
             let mut cursor = cursor?;
-            // The store has only what is durable.
+            // The store has durable entries only.
             shared.durable(to).await.map_err(|_| ReadError::Closed)?;
             let mut entries = Vec::new();
             while !cursor.is_done() {

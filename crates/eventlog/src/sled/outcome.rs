@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What opening a log finds, and why it or an export fails.
+//! Findings of opening a log, and errors of opening and exporting.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,27 +7,27 @@ use std::path::{Path, PathBuf};
 use crate::entry::Revision;
 use crate::log::ReadError;
 
-/// What opening found. All zero and none after a clean stop.
+/// Findings of opening. All zero and none after a clean stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// The last revision of the journal that can be read, as far as something was amiss.
+    /// The last readable revision of the journal, if it was damaged; else 0.
     pub ends: Revision,
-    /// Bytes behind it that cannot be read, cut off the journal's end.
+    /// Unreadable bytes after it, which were cut off.
     pub torn: u64,
-    /// True if it is not known whether they held acknowledged entries: the log is of a version without the file that names the
-    /// end.
+    /// True if it is unknown whether they held acknowledged entries: the log is of a version without the file that
+    /// names the end.
     pub end_is_unknown: bool,
     /// Entries of the journal that the store did not have yet.
     pub put_back: u64,
     /// Entries that only the store had.
     pub from_store: u64,
-    /// Why the store was made anew from the journals.
+    /// Reason for which the store was rebuilt from the journals.
     pub rebuilt: Option<String>,
-    /// What else was damaged or missing, and was made good without a loss.
+    /// Other damage that was repaired without a loss.
     pub healed: Vec<String>,
 }
 
-/// Why a log cannot be opened.
+/// Error of opening a log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// Another process has it open.
@@ -36,7 +36,7 @@ pub enum OpenError {
         /// The log's directory.
         directory: PathBuf,
     },
-    /// The directory holds no log, and none was to be made.
+    /// The directory holds no log, and none was to be created.
     #[error("there is no event log in `{}`", directory.display())]
     Missing {
         /// The directory.
@@ -56,20 +56,20 @@ pub enum OpenError {
         /// The format as it is written there.
         found: String,
     },
-    /// What was acknowledged cannot be read.
+    /// Acknowledged entries cannot be read.
     #[error("`{}` is damaged: {reason}", path.display())]
     Corrupt {
         /// File or directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the damage.
         reason: String,
     },
-    /// It may be read, not written.
+    /// It may be read, but not written.
     #[error("`{}` cannot be written: {message}", path.display())]
     ReadOnly {
         /// File or directory.
         path: PathBuf,
-        /// What the file system said.
+        /// Message of the file system.
         message: String,
     },
     /// The file system refused.
@@ -77,7 +77,7 @@ pub enum OpenError {
     Io {
         /// File or directory.
         path: PathBuf,
-        /// What it said.
+        /// Message of the file system.
         message: String,
     },
 }
@@ -96,7 +96,7 @@ impl OpenError {
     }
 }
 
-/// Why an export failed.
+/// Error of an export.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     /// The revision cannot be read.
@@ -107,7 +107,7 @@ pub enum ExportError {
     Failed {
         /// The file.
         path: PathBuf,
-        /// What was said.
+        /// Message of the error.
         message: String,
     },
 }

@@ -35,7 +35,7 @@ pub(super) struct Reach {
 
 /// Content of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ReachedFile {
     /// The end of the journal.
     Reach(Reach),
     /// The file was never written: the log is new or of an earlier version.
@@ -47,7 +47,7 @@ pub(super) enum Found {
     Damaged,
 }
 
-impl Found {
+impl ReachedFile {
     /// True if the file named the end of the journal and does not any more.
     pub(super) fn is_lost(self) -> bool {
         matches!(self, Self::Removed | Self::Damaged)
@@ -63,19 +63,19 @@ impl Found {
 }
 
 /// Reads the file of a log.
-pub(super) fn read(root: &Path) -> io::Result<Found> {
+pub(super) fn read(root: &Path) -> io::Result<ReachedFile> {
     match fs::read(root.join(REACHED)) {
-        Ok(bytes) => Ok(decode(&bytes).map_or(Found::Damaged, Found::Reach)),
+        Ok(bytes) => Ok(decode(&bytes).map_or(ReachedFile::Damaged, ReachedFile::Reach)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Ok(if directory::names_end(root) { Found::Removed } else { Found::Unwritten })
+            Ok(if directory::names_end(root) { ReachedFile::Removed } else { ReachedFile::Unwritten })
         }
         Err(error) => Err(error),
     }
 }
 
 /// Clause about a journal whose end cannot be read, and which no other file names; `torn` bytes are there.
-pub(super) fn unknown_end(torn: u64, found: Found) -> String {
-    let why = if found == Found::Damaged { "is damaged" } else { "was removed" };
+pub(super) fn unknown_end(torn: u64, found: ReachedFile) -> String {
+    let why = if found == ReachedFile::Damaged { "is damaged" } else { "was removed" };
     match torn {
         0 => format!(
             "nothing in its last file can be read, and `{REACHED}`, which would tell if that held acknowledged entries, {why}"

@@ -43,13 +43,13 @@ impl Recent {
         }
     }
 
-    /// The entries after a revision, newest first; `None`: some of them are not here any more.
+    /// Returns the entries after a revision, newest first; `None`: some of them have been dropped.
     fn newest_first(&self, from: Revision) -> Option<impl Iterator<Item = &Arc<Entry>>> {
         let entries = self.entries.iter().rev();
         (from >= self.floor).then(|| entries.take_while(move |entry| entry.revision > from))
     }
 
-    /// The entries after a revision, in order; `None`: some of them are not here any more.
+    /// Returns the entries after a revision, in order; `None`: some of them have been dropped.
     pub(super) fn entries(&self, from: Revision, cluster: Option<&str>) -> Option<Vec<Arc<Entry>>> {
         let is_wanted = |entry: &&Arc<Entry>| cluster.is_none_or(|cluster| *cluster == *entry.key.cluster);
         let mut entries: Vec<Arc<Entry>> = self.newest_first(from)?.filter(is_wanted).cloned().collect();
@@ -57,24 +57,24 @@ impl Recent {
         Some(entries)
     }
 
-    /// The objects that the entries after a revision have changed, as they were; `None`: some of these entries are not here
-    /// any more.
+    /// Returns the previous states of the objects that the entries after a revision have changed; `None`: some of
+    /// these entries have been dropped.
     pub(super) fn before(&self, at: Revision) -> Option<Before> {
         let mut before = BTreeMap::new();
         for entry in self.newest_first(at)? {
-            // An older entry knows what was there before a newer one.
+            // An older entry has the state before a newer one.
             before.insert(entry.key.clone(), entry.previous.clone());
         }
         Some(Before(before))
     }
 }
 
-/// Objects as they were at a revision; `None`: there was none.
+/// States of objects at a revision; `None`: the object did not exist.
 #[derive(Debug)]
 pub(super) struct Before(BTreeMap<Key, Option<(Revision, Sections)>>);
 
 impl Before {
-    /// All objects at the revision, in key order, of one resource or of all: `now` with what has changed put back.
+    /// Returns all objects at the revision, in key order, of one resource or of all: `now` with the changes reverted.
     pub(super) fn state(mut self, now: &Objects, resource: Option<&str>) -> Snapshot {
         let is_wanted = |key: &Key| resource.is_none_or(|resource| *resource == *key.resource);
         let mut snapshot = Snapshot::new();

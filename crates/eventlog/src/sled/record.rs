@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An entry as journal and store keep it: the change against the object's last state, or the whole object.
+//! Form of an entry in journal and store: the change against the object's last state, or the whole object.
 //!
 //! ```text
 //! record = revision · link · verb · whole or change (1 byte) · key · time · actor · writer · sequence · previous ·
 //!          sections or splice · checksum of all before it (8 bytes)
 //! ```
 //!
-//! `link` is the revision of the record before: revisions that only a heartbeat had leave gaps, links do not.
+//! `link` is the revision of the record before: heartbeats leave gaps in the revisions of records, but not in links.
 
 use std::sync::Arc;
 
@@ -31,12 +31,12 @@ pub(super) struct Record {
     pub(super) content: Content,
 }
 
-/// What a record holds of the object.
+/// Content of a record.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
-    /// All of it.
+    /// The whole object.
     Whole(Sections),
-    /// What makes it of the state at `previous`.
+    /// The change against the state at `previous`.
     Change(Change),
 }
 

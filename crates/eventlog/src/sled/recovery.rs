@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opening: the last checkpoint, the journal behind it, and a store that holds exactly what the journal holds.
+//! Opening: the last checkpoint, the journal after it, and a store with exactly the records of the journal.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -16,13 +16,13 @@ use super::checkpoint::{self, Base, Head};
 use super::directory::{Directory, holds_more, name_of};
 use super::journal::{self, Journal};
 use super::keeper::{BASE, CHECKPOINT, forget};
-use super::reached::{self, Found, Reach, Reached};
+use super::reached::{self, Reach, Reached, ReachedFile};
 use super::record::Record;
 use super::state::Fold;
 use super::store::{self, Broken, Ready, Store, index_sum};
 use super::{CLEAN, OpenError, Recovery, STORE, repair};
 
-/// Records that are put back into the store at once.
+/// Number of records that are restored to the store at once.
 const GROUP: usize = 256;
 
 /// All records.
@@ -49,7 +49,7 @@ pub(super) struct ReadOnly {
     pub(super) recovery: Recovery,
 }
 
-/// Opens a log. Damage that the store can make good is made good.
+/// Opens a log. Damage that the store can repair is repaired.
 pub(super) fn open(directory: &Directory) -> Result<Opened, OpenError> {
     let error = match attempt(directory) {
         Err(error @ OpenError::Corrupt { .. }) => error,
@@ -65,7 +65,7 @@ fn attempt(directory: &Directory) -> Result<Opened, OpenError> {
     let mark = fs::read(directory.path(CLEAN)).ok();
     let opened = unmarked(directory);
     if let (Err(_), Some(mark)) = (&opened, mark) {
-        // It says for the next attempt up to where there must be something.
+        // The mark names the revision that the next attempt must reach.
         let _ = directory.replace(CLEAN, &mark);
     }
     opened
@@ -148,7 +148,7 @@ fn checked(
     }
 }
 
-/// As [`open`], with nothing written but sled's copy.
+/// Like [`open`], but writes nothing except sled's copy.
 pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenError> {
     let mut recovery = Recovery::default();
     let base = base(directory, Some(&mut recovery))?;
@@ -163,7 +163,7 @@ pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenErro
         Err(Trouble::Directory(error)) => return Err(error),
         Err(Trouble::Store(_)) => rebuild(directory, &base.head, END)?,
     };
-    // What only the store has is read from there; it is written to the journal by who may write.
+    // Records that only the store has are read from there; a process that may write adds them to the journal.
     for found in store.range(fold.link, END) {
         let applied = found.and_then(|(_, bytes)| Ok(fold.replay(&Record::decode(&bytes)?)?));
         if applied.is_err() {
@@ -176,13 +176,13 @@ pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenErro
     Ok(ReadOnly { fold, store, base, recovery })
 }
 
-/// The end of a log according to files other than its journals.
+/// The end of a log by files other than its journals.
 #[derive(Debug)]
 struct Marks {
     /// The last record at a clean stop.
     clean: Option<Revision>,
     /// The last group.
-    reached: Found,
+    reached: ReachedFile,
 }
 
 impl Marks {
@@ -191,11 +191,13 @@ impl Marks {
         let found = reached::read(directory.root()).map_err(|error| OpenError::io(directory.root(), &error))?;
         let at = directory.path(reached::REACHED);
         match found {
-            Found::Damaged => {
+            ReachedFile::Damaged => {
                 recovery.healed.push(format!("`{}`: its checksum is wrong; it was written again", at.display()));
             }
-            Found::Removed => recovery.healed.push(format!("`{}` was removed; it was written again", at.display())),
-            Found::Reach(_) | Found::Unwritten => {}
+            ReachedFile::Removed => {
+                recovery.healed.push(format!("`{}` was removed; it was written again", at.display()))
+            }
+            ReachedFile::Reach(_) | ReachedFile::Unwritten => {}
         }
         Ok(Self { clean, reached: found })
     }
@@ -223,14 +225,14 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
         let file = file?;
         if file.file_type()?.is_file() {
             fs::copy(file.path(), to.join(file.file_name()))?;
-            // A copy of what may only be read could only be read.
+            // A copy of a read-only file would be read-only.
             fs::set_permissions(to.join(file.file_name()), fs::Permissions::from_mode(0o600))?;
         }
     }
     Ok(())
 }
 
-/// Folds the last checkpoint and the journal after it; returns also where the log must end.
+/// Folds the last checkpoint and the journal after it; returns also the end that the log must reach.
 fn fold(
     directory: &Directory,
     base: &Base,
@@ -258,7 +260,8 @@ fn fold(
     Ok((fold, checkpoint, end, marks))
 }
 
-/// The checkpoint at which history begins. Who only reads may do with the first that fits, and loses nothing by it.
+/// Opens the checkpoint at which history begins. `guesses`: a reader may use the first one that fits, and loses
+/// nothing by it.
 fn base(directory: &Directory, guesses: Option<&mut Recovery>) -> Result<Base, OpenError> {
     let io = |error: io::Error| OpenError::io(directory.root(), &error);
     let path = directory.path(BASE);
@@ -322,13 +325,13 @@ fn replay(directory: &Directory, fold: &mut Fold, after: Revision, bytes: &[u8])
 
 enum Trouble {
     Directory(OpenError),
-    /// The store is not what it should be; the journal is.
+    /// The store is damaged; the journal is not.
     Store(Broken),
 }
 
 /// Opens sled; returns also the revision of its last record.
 fn open_sled(directory: &Directory) -> Result<(Store, Revision), Broken> {
-    // sled panics on some of what it cannot read.
+    // sled panics on some unreadable files.
     let opened = catch_unwind(AssertUnwindSafe(|| {
         let store = Store::open(directory.store())?;
         let last = store.last(END)?;
@@ -355,9 +358,9 @@ fn open_store(directory: &Directory, link: Revision, base: &Head, was_clean: boo
     Ok((store, count))
 }
 
-/// What the store misses at its end. Anything else that differs says that it is damaged.
+/// Returns the records that the store lacks at its end. Any other difference is an error: the store is damaged.
 fn compare(directory: &Directory, store: &Store, head: &Head) -> Result<Vec<(Record, Vec<u8>)>, Trouble> {
-    // A store is not to be measured by journals that lack something.
+    // Incomplete journals cannot be compared with the store.
     whole(directory, head).map_err(Trouble::Directory)?;
     let base = head.revision;
     let mut held = store.range(base, END);
@@ -403,7 +406,7 @@ fn put(store: &Store, records: impl Iterator<Item = (Record, Vec<u8>)>) -> Resul
     Ok(())
 }
 
-/// A new store in the place of one that failed and may still be read by somebody.
+/// Creates a new store in place of one that failed and may still be in use by a reader.
 pub(super) fn remake(directory: &Directory, head: &Head) -> Result<Store, OpenError> {
     let (path, failed) = (directory.store(), directory.path("store-failed"));
     for step in [fs::rename(path, &failed), fs::remove_dir_all(&failed)] {
@@ -442,7 +445,7 @@ fn rebuild(directory: &Directory, head: &Head, to: Revision) -> Result<Store, Op
     whole(directory, head)?;
     let base = head.revision;
     let path = directory.store().to_owned();
-    // A full disk, say; the journal was read before.
+    // For example a full disk; the journal was read before.
     let failed = |error: Broken| OpenError::Io { path: path.clone(), message: error.0 };
     let removed = store::released(&path).and_then(|()| match fs::remove_dir_all(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -467,7 +470,7 @@ fn rebuild(directory: &Directory, head: &Head, to: Revision) -> Result<Store, Op
     Ok(store)
 }
 
-/// Entries that the store has and the journal lost go on where the journal ends; others are no entries of this log. The
+/// Adds entries that the store has and the journal lost to the journal's end; other entries are not of this log. The
 /// inner result is the journal's, the outer one the store's.
 fn surplus(store: &Store, fold: &mut Fold, journal: &mut Journal, count: &mut u64) -> Result<io::Result<()>, Broken> {
     for found in store.range(fold.link, END) {

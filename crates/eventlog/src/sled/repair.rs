@@ -21,22 +21,22 @@ use super::store::{Store, released};
 use super::survey::{Mended, RESERVE, Survey, failed};
 use super::{CLEAN, Durability, OpenError, STORE};
 
-/// Bytes of journals that a clean stop looks at; `doctor` looks at all.
+/// Bytes of journals that a clean stop examines; `doctor` examines all.
 const LOOKED_AT: u64 = 1 << 30;
 
-/// Where damaged files are kept that were given up.
+/// Folder for damaged files that were given up.
 const KEPT: &str = "damaged";
 
-/// What is wrong with a log.
+/// Damage of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Each file, and what is wrong with it.
+    /// Description of each file's damage.
     pub what: Vec<String>,
-    /// What can be done.
+    /// The remedy.
     pub remedy: Remedy,
 }
 
-/// What can be done about damage.
+/// Remedy for damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Everything is still there, in the store or in another file.
@@ -49,7 +49,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// Whether something is lost by it.
+    /// Returns true if the remedy loses something.
     pub fn loses(self) -> bool {
         self != Self::Heal
     }
@@ -73,7 +73,7 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// Opens the store of a log that nobody has open; one that cannot be opened has nothing.
+/// Opens the store of a log that is not open; a store that cannot be opened has nothing.
 fn store_of(root: &Path) -> Option<Store> {
     let path = root.join(STORE);
     if !path.join("db").exists() {
@@ -82,8 +82,8 @@ fn store_of(root: &Path) -> Option<Store> {
     catch_unwind(AssertUnwindSafe(|| Store::open(&path).ok())).ok().flatten()
 }
 
-/// What is wrong with a log. Where somebody has it open, the store cannot be asked: what a clean stop heals is said to be
-/// healed.
+/// Examines a log for damage. While the log is open the store cannot be read: damage that a clean stop heals is then
+/// reported as healable.
 pub(super) fn examine(root: &Path) -> Result<Option<Damage>, OpenError> {
     let is_open = fs::File::open(root.join("LOCK")).is_ok_and(|lock| lock.try_lock_shared().is_err());
     let scratch = super::Scratch::new();
@@ -120,7 +120,7 @@ pub(super) fn heal(directory: &Directory) -> Result<Option<Vec<String>>, OpenErr
     Ok(Some(healed(&survey.what)))
 }
 
-/// As [`heal`], with the store that is open, before a log is left; what cannot be healed is an error.
+/// Like [`heal`], with the open store, before a log is left; damage that cannot be healed is an error.
 pub(super) fn heal_open(directory: &Directory, store: &Store) -> Result<Vec<String>, OpenError> {
     let mut survey = Survey::of(directory.root(), LOOKED_AT, Some(store))?;
     survey.is_left = true;
@@ -154,11 +154,11 @@ fn write(directory: &Directory, survey: &Survey, mended: &[Mended]) -> Result<()
     directory.sync().map_err(failed(root))
 }
 
-/// Repairs a log that nobody has open.
+/// Repairs a log that is not open.
 pub(super) fn repair(root: &Path, discard: bool) -> Result<Option<Damage>, OpenError> {
     let (directory, _lock) = Directory::open(root, Durability::Durable)?;
     let mut done: Option<Damage> = None;
-    // Forgetting may leave something that can be healed then.
+    // Forgetting may leave damage that can then be healed.
     loop {
         if Survey::of(root, u64::MAX, None)?.what.is_empty() {
             return Ok(done);
@@ -203,7 +203,7 @@ pub(super) fn repair(root: &Path, discard: bool) -> Result<Option<Damage>, OpenE
     }
 }
 
-/// Copies what is given up to a folder of its own.
+/// Copies the files that are given up to a folder of their own.
 fn keep(directory: &Directory, survey: &Survey) -> Result<(), OpenError> {
     let root = directory.root();
     let folder = root.join(KEPT);
@@ -218,13 +218,13 @@ fn keep(directory: &Directory, survey: &Survey) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Ends the log after a revision. What comes later is kept aside.
+/// Ends the log after a revision. Later files are kept aside.
 fn cut(directory: &Directory, survey: &Survey, mended: &[Mended], after: Revision) -> Result<(), OpenError> {
     let root = directory.root();
     let (mut kept, mut ceiling, mut number) = (None, survey.known.max(survey.ceiling), 0);
     for file in &survey.files {
         ceiling = ceiling.max(file.scan.ceiling).max(file.links.last().map_or(Revision(0), |last| last.revision));
-        // The file in which the end is, or the last one before it.
+        // The file that holds the end, or the last one before it.
         if kept.is_none() || file.name <= Revision(after.0 + 1) {
             (kept, number) = (Some(file.name), file.scan.first.unwrap_or(number + 1));
         }
@@ -245,7 +245,7 @@ fn cut(directory: &Directory, survey: &Survey, mended: &[Mended], after: Revisio
         journal::replace(root, *name, true, numbers.clone(), *ceiling, records).map_err(failed(root))?;
     }
     let mut records = Vec::new();
-    // The store's records of it are here, too.
+    // The replacement also has the records of the store.
     if let Some(found) = mended.iter().find(|file| file.name == kept) {
         number = *found.numbers.start();
         let revision = |bytes: &[u8]| Record::decode(bytes).map(|record| record.revision);
@@ -265,7 +265,7 @@ fn cut(directory: &Directory, survey: &Survey, mended: &[Mended], after: Revisio
     let ceiling = Revision(ceiling.0 + RESERVE);
     let numbers = number..=number + records.len() as u64 / 64;
     journal::replace(root, kept, true, numbers, ceiling, &records).map_err(failed(root))?;
-    // It may hold what is given up now.
+    // The store may hold records that are given up.
     match fs::remove_dir_all(root.join(STORE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(root)(error)),
         _ => {}

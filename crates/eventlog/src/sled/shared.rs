@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! State shared by the handles and the log's threads: the head, the entries that are not durable yet, store and base.
+//! State that the handles and the log's threads share: the head, the entries that are not durable yet, store and
+//! base.
 //!
-//! An append is judged, numbered and shown under one lock. The writer's thread then makes it durable. Two kinds of callers
-//! wait for that ([`Shared::durable`]): those that let data out of the process, and those that read the store, which has
-//! durable records only.
+//! An append is judged, numbered and shown under one lock. The writer's thread then makes it durable. Two kinds of
+//! callers wait for that ([`Shared::durable`]): those that send data out of the process, and those that read the
+//! store, which has durable records only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,37 +25,37 @@ use super::store::{Broken, Store};
 use super::trouble::{Trouble, no_room};
 use super::writer::Command;
 
-/// Bytes of records that are not durable yet, at most: then appends wait. Below [`super::trouble::ROOM`], so that there
-/// is room for what was shown.
+/// Maximum number of bytes of records that are not durable yet: then appends wait. Below [`super::trouble::ROOM`], so
+/// that there is room for entries that were shown.
 const UNSYNCED_BYTES: usize = 4 << 20;
 
-/// Shared by the handles, the subscriptions and the log's threads.
+/// State of a log, shared by the handles, the subscriptions and the log's threads.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) directory: Directory,
     published: Mutex<Published>,
-    /// There is work for the writer.
+    /// Notified when there is work for the writer.
     work: Condvar,
-    /// An attempt of the writer has ended, or its thread.
+    /// Notified when an attempt of the writer, or its thread, has ended.
     attempted: Notify,
     trouble: Mutex<Option<Trouble>>,
-    /// The trouble is another.
+    /// Notified when the trouble changes.
     changed: Notify,
-    /// Held by tests to hold the writer up.
+    /// Held by tests to block the writer.
     #[cfg(test)]
     pub(super) gate: Mutex<()>,
-    /// Set by tests: the journal takes no frame.
+    /// Set by tests: the journal accepts no frame.
     #[cfg(test)]
     pub(super) full: AtomicBool,
     healed: Mutex<Vec<String>>,
-    /// The store cannot be used: it is to be made anew from the journals.
+    /// The store cannot be used, and must be rebuilt from the journals.
     store_failed: AtomicBool,
 }
 
 /// The log at its head.
 pub(super) struct Published {
     pub(super) fold: Fold,
-    /// Revision up to which everything is as durable as was asked for.
+    /// Revision up to which everything is as durable as was requested.
     pub(super) durable: Revision,
     pub(super) work: Work,
     pub(super) recent: Recent,
@@ -67,10 +68,10 @@ pub(super) struct Published {
 /// Work for the writer's thread, and the outcome of its attempts.
 #[derive(Default)]
 pub(super) struct Work {
-    /// Records that it has not taken.
+    /// Records that the writer has not taken.
     pub(super) records: Vec<(Record, Vec<u8>)>,
     pub(super) commands: Vec<Command>,
-    /// A failed attempt is to be repeated.
+    /// True if a failed attempt is to be repeated.
     pub(super) retry: bool,
     /// Bytes of records that are not durable.
     unsynced_bytes: usize,
@@ -93,8 +94,8 @@ impl std::fmt::Debug for Published {
 }
 
 impl Shared {
-    /// State of a log that was just opened, with the number of entries that may be not durable; `None`: no thread writes
-    /// it.
+    /// Creates the state of a log that was just opened, with the maximum number of entries that are not durable;
+    /// `None`: no thread writes it.
     pub(super) fn new(directory: Directory, fold: Fold, base: Base, store: Store, unsynced: Option<usize>) -> Self {
         let is_read_only = unsynced.is_none();
         let limit = unsynced.map_or(0, |entries| entries as u64);
@@ -128,9 +129,9 @@ impl Shared {
         self.published.lock()
     }
 
-    /// Judges an append, and shows its entry. The error is the append itself: it has to wait until more is durable.
+    /// Judges an append, and shows its entry. The error is the append itself: it must wait until more is durable.
     pub(super) fn append(&self, append: Box<Append>) -> Result<Result<Appended, AppendError>, Box<Append>> {
-        // A closed log is closed, whatever is wrong with its directory.
+        // A closed log reports that it is closed, whatever is wrong with its directory.
         if self.published().work.is_closing {
             return Ok(Err(AppendError::Closed));
         }
@@ -153,7 +154,7 @@ impl Shared {
         published.show(&entry);
         let revision = entry.revision;
         if record.is_none() && published.durable.0 + 1 == revision.0 && !published.fold.is_beyond_reserved() {
-            // A heartbeat behind what is durable needs no write.
+            // A heartbeat after the last durable entry needs no write.
             published.durable = revision;
         } else {
             let work = &mut published.work;
@@ -175,7 +176,7 @@ impl Shared {
     /// Waits until an append may be judged.
     ///
     /// # Errors
-    /// As of [`Shared::durable`].
+    /// Those of [`Shared::durable`].
     pub(super) async fn room(&self) -> Result<(), AppendError> {
         self.wait(|published| !published.is_full()).await
     }
@@ -207,7 +208,7 @@ impl Shared {
         }
     }
 
-    /// Gives the writer's thread something to do; `false`: it has ended.
+    /// Sends a command to the writer's thread; `false`: the thread has ended.
     pub(super) fn command(&self, command: Command) -> bool {
         let mut published = self.published();
         let is_heard = !published.work.has_ended;
@@ -218,7 +219,7 @@ impl Shared {
         is_heard
     }
 
-    /// Waits in the writer's thread until there is something to do: entries after a revision among it.
+    /// Waits in the writer's thread until there is work, such as entries after a revision.
     pub(super) fn worked(&self, written: Revision) -> MutexGuard<'_, Published> {
         let mut published = self.published();
         while published.fold.head <= written && published.work.commands.is_empty() && !published.work.retry {
@@ -228,8 +229,8 @@ impl Shared {
         published
     }
 
-    /// Notes the outcome of an attempt of the writer: the last revision and the bytes of records that are durable now; `None`
-    /// for a failure.
+    /// Records the outcome of an attempt of the writer: the last durable revision and the bytes of records that
+    /// became durable; `None` for a failure.
     pub(super) fn attempted(&self, done: Option<(Revision, usize)>) {
         let mut published = self.published();
         let work = &mut published.work;
@@ -237,7 +238,7 @@ impl Shared {
         match done {
             Some((durable, bytes)) => {
                 work.unsynced_bytes = work.unsynced_bytes.saturating_sub(bytes);
-                // A heartbeat may have come meanwhile that needed no write.
+                // A heartbeat that needed no write may have been appended meanwhile.
                 published.durable = published.durable.max(durable);
             }
             None => work.failures += 1,
@@ -277,20 +278,20 @@ impl Shared {
         Ok((store, published.base.clone()))
     }
 
-    /// Ends subscriptions and reads; the store is given up.
+    /// Ends subscriptions and reads; returns the store.
     pub(super) fn close(&self) -> Option<Store> {
         let mut published = self.published();
         published.subscribers.close();
         published.store.take()
     }
 
-    /// The storage failed, or is gone: nothing is written any more.
+    /// The storage failed, or was removed: nothing is written any more.
     pub(super) fn fail(&self, message: &str) -> AppendError {
         let failed = || Trouble::Failed(format!("{message}; the log must be opened again"));
         self.set(self.directory.gone().unwrap_or_else(failed))
     }
 
-    /// Something is wrong; what lasts is never forgotten.
+    /// Sets the trouble; a lasting one is never replaced.
     pub(super) fn set(&self, trouble: Trouble) -> AppendError {
         let mut held = self.held();
         if !held.as_ref().is_some_and(Trouble::is_lasting) && held.as_ref() != Some(&trouble) {
@@ -301,7 +302,7 @@ impl Shared {
         AppendError::Storage(held.as_ref().map(Trouble::to_string).unwrap_or_default())
     }
 
-    /// There is room again.
+    /// Clears a passing trouble.
     pub(super) fn clear(&self) {
         let mut held = self.held();
         if held.as_ref().is_some_and(|trouble| !trouble.is_lasting()) {
@@ -315,10 +316,10 @@ impl Shared {
         ReadError::Closed
     }
 
-    /// The store cannot be used any more. What it held is in the journals.
+    /// Marks the store as failed. Its contents are in the journals.
     pub(super) fn fail_store(&self, message: &str) -> AppendError {
         self.store_failed.store(true, Ordering::Release);
-        let passing = || Trouble::Passing(format!("{message}; the store is to be made anew"));
+        let passing = || Trouble::Passing(format!("{message}; the store must be rebuilt"));
         self.set(self.directory.gone().unwrap_or_else(passing))
     }
 
@@ -326,13 +327,13 @@ impl Shared {
         self.store_failed.load(Ordering::Acquire)
     }
 
-    /// Takes another store in the place of one that failed.
+    /// Replaces a store that failed.
     pub(super) fn replace_store(&self, store: Store) {
         self.published().store = Some(store);
         self.store_failed.store(false, Ordering::Release);
     }
 
-    /// Notes what was made good.
+    /// Records repaired damage.
     pub(super) fn heal(&self, notes: Vec<String>) {
         self.healed.lock().extend(notes);
     }
@@ -345,7 +346,7 @@ impl Shared {
         self.held().clone()
     }
 
-    /// What ends only with the log.
+    /// Returns the trouble if it ends only with the log.
     pub(super) fn failed(&self) -> Option<Trouble> {
         self.held().clone().filter(Trouble::is_lasting)
     }
@@ -354,7 +355,7 @@ impl Shared {
         self.trouble.lock()
     }
 
-    /// Waits until the trouble is another than the one that is known.
+    /// Waits until the trouble differs from the known one.
     pub(super) async fn trouble_after(&self, known: Option<Trouble>) -> Option<Trouble> {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());

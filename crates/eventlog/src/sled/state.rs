@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the writer knows: every object, and what expectations and guards are judged by.
+//! State of the writer: every object, and the data by which expectations and guards are judged.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::splice::{Change, Corrupt};
 use super::checkpoint::{Contents, Head, Object};
 use super::record::{Content, Record};
 
-/// How many records of one object are kept as changes before one is kept whole.
+/// Number of records of one object that are kept as changes before one is kept whole.
 const CHANGES_BETWEEN_WHOLES: u8 = 63;
 
-/// Bytes of a key, an actor's texts and the like; what comes over the API stays far below.
+/// Bytes of a key, an actor's texts and the like; values of the API stay far below.
 const MAX_NAMES: usize = 3072;
 
-/// How many appends are remembered, to answer those that are repeated.
+/// Number of appends that are remembered, to answer repeated ones.
 const REMEMBERED: usize = 1 << 16;
 
-/// How many revisions heartbeats may take before the next reservation is written.
+/// Number of revisions that heartbeats may take before the next reservation is written.
 const RESERVE: u64 = 4096;
 
 /// Objects by key; a clone is a snapshot.
@@ -34,19 +34,19 @@ pub(super) type Objects = RedBlackTreeMapSync<Arc<Key>, Arc<Live>>;
 /// Heartbeats that are their object's last entry; a clone is a snapshot.
 pub(super) type Heartbeats = RedBlackTreeMapSync<Revision, Arc<Entry>>;
 
-/// An object as it is.
+/// Present state of an object.
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) revision: Revision,
     pub(super) sections: Sections,
-    /// Revision and state of the last record, if a heartbeat came since.
+    /// Revision and state of the last record, if a heartbeat followed.
     ordinary: Option<(Revision, Sections)>,
     /// Records since one was kept whole.
     changes: u8,
 }
 
 impl Live {
-    /// Revision and state of the last record: what history goes on from.
+    /// Revision and state of the last record: the basis of the next change in history.
     pub(super) fn ordinary(&self) -> (Revision, &Sections) {
         match &self.ordinary {
             Some((revision, sections)) => (*revision, sections),
@@ -59,7 +59,7 @@ impl Live {
     }
 }
 
-/// The appends of the recent past.
+/// Recent appends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writers {
     order: VecDeque<(u64, u64)>,
@@ -87,16 +87,16 @@ impl Writers {
         self.revisions.get(&writer).copied()
     }
 
-    /// Oldest first.
+    /// Recent appends, oldest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = ((u64, u64), Revision)> {
         self.order.iter().map(|writer| (*writer, self.revisions[writer]))
     }
 }
 
-/// What an append becomes.
+/// Result of an append.
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// It was made before.
+    /// It is a repetition.
     Repeated(Revision),
     /// An entry, and its record unless it is a heartbeat.
     Entry(Arc<Entry>, Option<Box<(Record, Vec<u8>)>>),
@@ -112,13 +112,13 @@ pub(super) struct Fold {
     /// Revision of the last record.
     pub(super) link: Revision,
     pub(super) time: DateTime<Utc>,
-    /// Up to which revision heartbeats may go without a write.
+    /// Revision up to which heartbeats need no write.
     pub(super) ceiling: Revision,
-    /// Last deletion of objects that are gone, after `floor`.
+    /// Last deletion of each deleted object, after `floor`.
     deleted: FxHashMap<Arc<Key>, Revision>,
     /// Last change outside `status`, by cluster and resource, after `floor`.
     collections: FxHashMap<Collection, Revision>,
-    /// Of deletions and collections before it nothing is known: guards that go back further fail.
+    /// Revision before which deletions and collections are unknown: guards that go back further fail.
     floor: Revision,
 }
 
@@ -132,7 +132,7 @@ impl Fold {
         self.objects.insert_mut(Arc::new(key), Arc::new(Live { revision, sections, ordinary: None, changes }));
     }
 
-    /// What is left of a checkpoint after its objects.
+    /// Loads the rest of a checkpoint after its objects.
     pub(super) fn start(&mut self, contents: Contents) {
         let Head { revision, link, time } = contents.head;
         (self.head, self.link, self.time) = (revision, link, time);
@@ -153,7 +153,7 @@ impl Fold {
         }
     }
 
-    /// Applies a record that was written before.
+    /// Applies an earlier record.
     pub(super) fn replay(&mut self, record: &Record) -> Result<(), Corrupt> {
         let live = self.objects.get(&record.key).cloned();
         let (previous, before) = match &live {
@@ -216,7 +216,7 @@ impl Fold {
             writer: append.writer,
             object: append.object,
             previous: live.map(|live| (live.revision, live.sections.clone())),
-            // Only an object that goes on to be there can be said to be alive.
+            // Only an object that continues to exist can have a heartbeat.
             volatile: append.volatile && live.is_some() && append.verb != Verb::Delete,
         };
         if entry.volatile
@@ -258,7 +258,7 @@ impl Fold {
         Decision::Entry(Arc::new(entry), Some(Box::new((record, bytes))))
     }
 
-    /// Enters a record's result.
+    /// Applies a record's result.
     fn settle(
         &mut self,
         key: &Arc<Key>,
@@ -294,7 +294,7 @@ impl Fold {
             Guard::Key(key, since) => match (self.objects.get(key), self.deleted.get(key)) {
                 (Some(live), _) => live.ordinary().0 <= *since,
                 (None, Some(deleted)) => *deleted <= *since,
-                // Gone since before anything we remember, or never there.
+                // Deleted before the remembered deletions, or never created.
                 (None, None) => self.floor <= *since,
             },
             Guard::Collection(cluster, resource, since) => {
@@ -310,12 +310,13 @@ impl Fold {
         self.deleted.retain(|_, revision| *revision > to);
     }
 
-    /// True if heartbeats have used up what is reserved. What a record covers needs no reservation.
+    /// True if heartbeats have used up the reserved revisions. Revisions that a record covers need no reservation.
     pub(super) fn is_beyond_reserved(&self) -> bool {
         self.head > self.ceiling && self.head > self.link
     }
 
-    /// Reserves revisions for heartbeats if that is needed, or free since it comes with a record; the new reservation.
+    /// Reserves revisions for heartbeats if that is needed, or costs nothing since it is written with a record;
+    /// returns the new reservation.
     pub(super) fn reserve(&mut self, has_records: bool) -> Option<Revision> {
         let needed = self.is_beyond_reserved();
         let free = has_records && self.ceiling.0 < self.head.0 + RESERVE / 2 && !self.heartbeats.is_empty();
@@ -325,7 +326,7 @@ impl Fold {
         })
     }
 
-    /// What a checkpoint of the present state begins with.
+    /// Returns the head of a checkpoint of the present state.
     pub(super) fn checkpoint_head(&self) -> Head {
         Head { revision: self.head, link: self.link, time: self.time }
     }

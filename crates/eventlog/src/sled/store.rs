@@ -10,8 +10,8 @@
 //! One tree, because a batch is atomic within one tree only. No value is above 4 KiB: sled keeps larger pages in files
 //! of their own, which it never syncs.
 //!
-//! Each batch wakes sled's threads some twenty times, whatever it holds. So records are gathered, and given to sled when
-//! there are [`GATHERED`] of them or when somebody reads. Until then the journal alone has them.
+//! Each batch wakes sled's threads some twenty times, regardless of its size. So records are gathered, and given to
+//! sled when there are [`GATHERED`] of them or at a read. Until then only the journal has them.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -32,19 +32,19 @@ use super::insist::insist;
 use super::record::Record;
 use super::trouble::is_full;
 
-/// Bytes of a value at most.
+/// Maximum bytes of a value.
 pub(super) const MAX_VALUE: usize = 4096;
 
-/// More parts than a record ever has.
+/// Maximum number of parts; no record has as many.
 const MAX_PARTS: usize = u16::MAX as usize;
 
-/// Records that are gathered before sled gets them, at most, and their bytes.
+/// Maximum number of records, and of their bytes, that are gathered before sled gets them.
 const GATHERED: (usize, usize) = (256, 1 << 20);
 
 /// Bytes that sled may keep in memory.
 const CACHE: u64 = 16 << 20;
 
-/// Why the store cannot be used: sled's error, or content that cannot be what was written.
+/// Error of a store that cannot be used: sled's error, or invalid content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Broken(pub(super) String);
@@ -52,9 +52,9 @@ pub(super) struct Broken(pub(super) String);
 impl From<sled::Error> for Broken {
     fn from(error: sled::Error) -> Self {
         match error {
-            // A copy of sled's error has Rust's form of it as its text.
+            // The text of a copy of sled's error is Rust's debug form.
             sled::Error::Io(error) if is_full(&error) => Self("no space is left on the disk".to_owned()),
-            // As the system words it; sled shows what Rust calls it.
+            // The system's text; sled's has Rust's debug form.
             sled::Error::Io(error) => Self(error.to_string()),
             error => Self(error.to_string()),
         }
@@ -69,7 +69,7 @@ impl From<crate::splice::Corrupt> for Broken {
 
 type Result<T> = std::result::Result<T, Broken>;
 
-/// An object of the index: where it stands, and a change of it.
+/// An object of the index: its position, and a change of it.
 pub(super) type Indexed = (Vec<u8>, Option<(Revision, Verb)>);
 
 /// The store; sled may open it later. Cheap to clone.
@@ -84,7 +84,7 @@ struct Inner {
 }
 
 impl Drop for Inner {
-    /// sled flushes when its last handle is dropped, and may wait without end: then nothing is left to flush.
+    /// sled flushes when its last handle is dropped, and may wait without end: nothing may be left to flush then.
     fn drop(&mut self) {
         if let Some(Ok(ready)) = self.db.get() {
             let db = ready.db.clone();
@@ -107,7 +107,7 @@ struct Gathered {
     batch: Batch,
     count: usize,
     bytes: usize,
-    /// Why sled did not take earlier ones: what it holds has a hole, and nobody may read it any more.
+    /// Error with which sled refused earlier ones: its contents have a hole, and must not be read any more.
     failed: Option<Broken>,
 }
 
@@ -118,7 +118,7 @@ impl fmt::Debug for Store {
 }
 
 impl Gathered {
-    /// Gives sled what there is, whole or not at all.
+    /// Gives the gathered records to sled, as one atomic batch.
     fn settle(&mut self, db: &Db) -> Result<()> {
         if self.count > 0 && self.failed.is_none() {
             let batch = std::mem::take(self).batch;
@@ -134,8 +134,8 @@ impl Gathered {
 }
 
 impl Store {
-    /// Opens the store of a log whose lock the caller holds. Blocks while threads of sled's still work for a store that
-    /// was open here before.
+    /// Opens the store of a log whose lock the caller holds. Blocks while threads of sled's still work for a store
+    /// that was open at this path before.
     pub(super) fn open(path: &Path) -> Result<Self> {
         released(path).map_err(sled::Error::Io)?;
         let db = sled::Config::new().path(path).cache_capacity(CACHE).open()?;
@@ -162,7 +162,7 @@ impl Store {
         self.0.db.get()?.as_ref().ok()?.rebuilt.clone()
     }
 
-    /// Adds records. They are read at once; sled gets them later, so that an error may be that of earlier ones.
+    /// Adds records. They are readable at once; sled gets them later, so that an error may be that of earlier ones.
     pub(super) fn apply<'a>(&self, records: impl Iterator<Item = (&'a Record, &'a [u8])>) -> Result<()> {
         let mut gathered = self.0.gathered.lock();
         if let Some(failed) = &gathered.failed {
@@ -185,17 +185,17 @@ impl Store {
         Ok(())
     }
 
-    /// What sled holds, with every record that was added.
+    /// Returns sled's database with every record that was added.
     fn settled(&self) -> Result<Db> {
         let db = self.ready()?.db;
         self.0.gathered.lock().settle(&db)?;
         Ok(db)
     }
 
-    /// Writes what is in memory; with `sync` down to the disk, which sled's own flush does not do.
+    /// Writes gathered records to sled; with `sync` down to the disk, which sled's own flush does not do.
     pub(super) fn flush(&self, sync: bool) -> Result<()> {
         if self.0.db.get().is_none() && self.0.gathered.lock().count == 0 {
-            // Nothing has been written since the last one.
+            // Nothing has been written since the last flush.
             return Ok(());
         }
         let db = self.settled()?;
@@ -256,8 +256,8 @@ impl Store {
         })
     }
 
-    /// Every object of the index after a position, in key order: its position, and its last change at or before a
-    /// revision, if there is one.
+    /// Returns the next object of the index after a position, in key order: its position, and its last change at or
+    /// before a revision, if there is one.
     pub(super) fn next_object(&self, after: &[u8], at: Revision) -> Result<Option<Indexed>> {
         let from = if after.is_empty() { vec![b'i'] } else { with_revision(after, Revision(u64::MAX)) };
         let db = self.settled()?;
@@ -309,8 +309,8 @@ impl Store {
     }
 }
 
-/// Returns when no thread of sled's uses the store at a path any more. Dropping sled's handle does not wait for the
-/// threads that write and tidy in the background; each of them keeps sled's lock on its file.
+/// Waits until no thread of sled's uses the store at a path any more. Dropping sled's handle does not wait for the
+/// threads that write and clean up in the background; each of them keeps sled's lock on its file.
 pub(super) fn released(path: &Path) -> io::Result<()> {
     match File::open(path.join("db")) {
         Ok(file) => file.lock(),
@@ -319,7 +319,7 @@ pub(super) fn released(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A record in pieces, the first with their number in front.
+/// Splits a record into parts, the first with their number in front.
 fn parts(record: &[u8]) -> Vec<Vec<u8>> {
     let (first, rest) = record.split_at(record.len().min(MAX_VALUE - 2));
     let rest = rest.chunks(MAX_VALUE);
@@ -352,7 +352,7 @@ fn revision_of_entry(key: &[u8]) -> Option<Revision> {
     (kind == b'e').then(|| Revision(u64::from_be_bytes(*revision)))
 }
 
-/// The key of which [`ordered`] made this.
+/// Decodes the key of a prefix from [`ordered`].
 pub(super) fn key_of(prefix: &[u8]) -> Result<Key> {
     let mut texts: [Vec<u8>; 4] = Default::default();
     let mut bytes = prefix.iter().skip(1);
@@ -369,7 +369,7 @@ pub(super) fn key_of(prefix: &[u8]) -> Result<Key> {
     Ok(Key::new(&text(cluster)?, &text(resource)?, &text(namespace)?, &text(name)?))
 }
 
-/// What keys of the index about an object begin with.
+/// Prefix of the index's keys about an object.
 pub(super) fn ordered(key: &Key) -> Vec<u8> {
     let mut out = vec![b'i'];
     for text in [&key.cluster, &key.resource, &key.namespace, &key.name] {
@@ -392,7 +392,7 @@ fn index_key(key: &Key, revision: Revision) -> Vec<u8> {
     with_revision(&ordered(key), revision)
 }
 
-/// What a record adds to the sum over the index.
+/// Contribution of a record to the sum over the index.
 pub(super) fn index_sum(record: &Record) -> u64 {
     checksum(&index_key(&record.key, record.revision))
 }
@@ -437,14 +437,14 @@ mod tests {
         };
         add(1..=3);
         let length = || store.ready().expect("open").db.len();
-        assert_eq!(length(), 0, "nobody has read yet");
+        assert_eq!(length(), 0, "nothing was read yet");
         assert_eq!(store.last(Revision(9)), Ok(Revision(3)));
         assert_eq!(length(), 6, "a record and its place in the index each");
         add(4..=4);
         assert_eq!(store.clone().range(Revision(2), Revision(9)).count(), 2);
         add(5..=4 + GATHERED.0 as u64);
         assert_eq!(length(), 2 * (4 + GATHERED.0), "there were enough of them");
-        // A failure stays: nobody reads over a hole.
+        // A failure stays: reads do not skip a hole.
         add(1_000..=1_000);
         store.0.gathered.lock().failed = Some(Broken("no".to_owned()));
         assert_eq!(store.range(Revision(0), Revision(9)).next(), Some(Err(Broken("no".to_owned()))));

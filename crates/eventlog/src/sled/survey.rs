@@ -16,7 +16,7 @@ use super::checkpoint::{self, Head};
 use super::directory::{holds_more, name_of, revisions};
 use super::journal::{self, Link, PREFIX, Scan};
 use super::keeper::{BASE, CHECKPOINT};
-use super::reached::{self, Found as End};
+use super::reached::{self, ReachedFile as End};
 use super::record::Record;
 use super::repair::Remedy;
 use super::store::Store;
@@ -73,7 +73,7 @@ pub(super) struct Mended {
 pub(super) type Holes = Vec<(Revision, Revision)>;
 
 /// Records by revision, each with its predecessor.
-type Found = BTreeMap<Revision, (Revision, Vec<u8>)>;
+type RecordsByRevision = BTreeMap<Revision, (Revision, Vec<u8>)>;
 
 pub(super) fn failed(root: &Path) -> impl Fn(io::Error) -> OpenError + '_ {
     move |error| OpenError::io(root, &error)
@@ -94,7 +94,7 @@ impl Survey {
             let path = root.join(name_of(CHECKPOINT, revision));
             match checkpoint::read(&path, |_, _, _| {}) {
                 Ok(contents) => self.checkpoints.push(contents.head),
-                // The log is open elsewhere, and has removed it.
+                // The log is open elsewhere, and its keeper has removed the file.
                 Err(OpenError::Io { .. }) if !path.exists() => {}
                 Err(error @ OpenError::Corrupt { .. }) => {
                     self.unreadable.push(revision);
@@ -121,7 +121,7 @@ impl Survey {
                 let at = root.join(BASE).display().to_string();
                 self.what.push(format!("`{at}`: it does not say where history begins, and the journals go not back"));
                 match store.and_then(first_link) {
-                    // The store does: it is journals that are missing.
+                    // The store shows that history begins at the start: journals are missing.
                     Some(Revision(0)) => Head::default(),
                     Some(link) => match self.checkpoints.iter().find(|head| head.link == link) {
                         Some(head) => *head,
@@ -130,7 +130,7 @@ impl Survey {
                             Head::default()
                         }
                     },
-                    // Journals and checkpoint fit, and nothing else is there to tell of more.
+                    // Journals and checkpoint fit together, and no other file shows that there was more.
                     None => match self.checkpoints.iter().find(|head| first == Some(Revision(head.revision.0 + 1))) {
                         Some(head) => *head,
                         None => {
@@ -167,7 +167,7 @@ impl Survey {
             skipped -= 1;
             bytes += size(&names[skipped]);
         }
-        // Where the first file goes on from is not known if older ones are not looked at, or the base cannot be read.
+        // The predecessor of the first file is unknown if older ones are not examined, or the base cannot be read.
         let mut link = (skipped == 0 && !self.base_is_lost).then_some(self.base.link);
         let mut number = None;
         let count = names.len();
@@ -205,7 +205,7 @@ impl Survey {
             }
             let next = names.get(index + 1);
             if let Some(found) = links.iter().find(|found| next.is_some_and(|next| found.revision >= *next)) {
-                // A start that needs it may begin to read behind this file.
+                // A start that needs the record may begin to read after this file.
                 why = why.or_else(|| Some(format!("revision {} in it belongs in a later file", found.revision)));
             }
             if is_last && link.is_some_and(|link| link < self.known) && !self.base_is_lost {
@@ -230,7 +230,7 @@ impl Survey {
             && first.name > begins
             && first.links.first().is_none_or(|first| first.link != self.base.link)
         {
-            // Files before it are missing: one stands for them.
+            // Files before it are missing: one entry represents them.
             self.files.insert(0, File { name: begins, scan: Scan::default(), links: Vec::new(), is_bad: true });
         }
         if count == 0 {
@@ -248,7 +248,7 @@ impl Survey {
         let mut link = self.start;
         let mut number: Option<u64> = None;
         // Records that are not placed yet: those of damaged files, wherever they stand, and of the store.
-        let mut found = Found::new();
+        let mut found = RecordsByRevision::new();
         for file in self.files.iter().filter(|file| file.is_bad) {
             self.collect(root, file, &mut found)?;
         }
@@ -256,7 +256,7 @@ impl Survey {
             let later = &self.files[index + 1..];
             let next = later.iter().find_map(|later| later.scan.first);
             let does_not_follow = |number: u64| file.scan.first.is_none_or(|first| first != number + 1);
-            let behind = later.first().map_or_else(Found::new, |later| found.split_off(&later.name));
+            let behind = later.first().map_or_else(RecordsByRevision::new, |later| found.split_off(&later.name));
             let mut own = std::mem::replace(&mut found, behind);
             if !file.is_bad && own.is_empty() && !number.is_some_and(does_not_follow) {
                 link = file.links.last().map_or(link, |last| last.revision);
@@ -266,7 +266,7 @@ impl Survey {
             if !file.is_bad {
                 self.collect(root, file, &mut own)?;
             }
-            // What later files go on from; the end of the log if they hold nothing.
+            // Predecessor of the later files; the end of the log if they hold nothing.
             let whole = later.iter().filter(|later| !later.is_bad).find_map(|later| later.links.first());
             let behind = whole.map(|first| first.link).into_iter().chain(found.values().next().map(|(link, _)| *link));
             let end = behind.min().unwrap_or(self.known).max(own.keys().next_back().copied().unwrap_or_default());
@@ -278,7 +278,7 @@ impl Survey {
                     link = revision;
                     continue;
                 }
-                // A record of another log, say: it does not fit, and to give it up is a loss.
+                // For example a record of another log: it does not fit, and to give it up is a loss.
                 if let Some((revision, (before, _))) = rest.next_if(|(_, (before, _))| *before < link) {
                     holes.push((before, revision));
                     continue;
@@ -322,7 +322,7 @@ impl Survey {
     }
 
     /// Reads the records of a file.
-    fn collect(&self, root: &Path, file: &File, into: &mut Found) -> Result<(), OpenError> {
+    fn collect(&self, root: &Path, file: &File, into: &mut RecordsByRevision) -> Result<(), OpenError> {
         let path = root.join(name_of(PREFIX, file.name));
         let read = journal::scan(&path, |found, bytes| {
             if found.revision > self.base.revision {
@@ -410,10 +410,10 @@ fn last_of(store: &Store) -> Revision {
     last.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// Adds the chain of records that the store has after `link`. True if it reaches `to`.
+/// Adds the chain of records that the store has after `link`. Returns true if it reaches `to`.
 fn fill(store: Option<&Store>, link: &mut Revision, to: Revision, records: &mut Vec<(Link, Vec<u8>)>) -> bool {
     let Some(store) = store else { return *link >= to };
-    // sled panics on some of what it cannot read.
+    // sled panics on some unreadable files.
     let filled = catch_unwind(AssertUnwindSafe(|| {
         let (mut at, mut found) = (*link, Vec::new());
         for next in store.range(*link, to) {

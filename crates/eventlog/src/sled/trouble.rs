@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a log takes no writes: there is no room, the storage failed, or its directory is gone.
+//! Reasons for which a log accepts no writes: there is no room, the storage failed, or its directory was removed.
 
 use std::fmt;
 use std::fs::File;
@@ -7,31 +7,31 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Bytes that are left free on the disk: what sled and checkpoints still write needs room, too. sled gives up for good
-/// when it finds none, the journal does not.
+/// Bytes that must stay free on the disk: writes of sled and of checkpoints need room, too. sled fails permanently
+/// when there is none, the journal does not.
 pub(super) const ROOM: u64 = 8 << 20;
 
-/// Why a log takes no writes. Reads go on.
+/// Reason for which a log accepts no writes. Reads go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// There is no room on the disk, or the store is to be made anew. Writes are taken again when that is over; nothing
-    /// that was acknowledged is lost.
+    /// There is no room on the disk, or the store must be rebuilt. Writes are accepted again when that is over;
+    /// nothing that was acknowledged is lost.
     Passing(String),
     /// The storage failed: the log must be opened again.
     Failed(String),
-    /// The directory was removed or replaced while the log was open: nothing that is written will be found.
+    /// The directory was removed or replaced while the log was open: written data would be lost.
     Gone(String),
 }
 
 impl Trouble {
-    /// What is wrong.
+    /// Returns the description of the trouble.
     pub fn reason(&self) -> &str {
         match self {
             Self::Passing(reason) | Self::Failed(reason) | Self::Gone(reason) => reason,
         }
     }
 
-    /// Whether it ends only with the log.
+    /// Returns true if it ends only with the log.
     pub fn is_lasting(&self) -> bool {
         !matches!(self, Self::Passing(_))
     }
@@ -43,13 +43,13 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Whether an error says that there is no room.
+/// Returns true for an error that means a lack of room.
 pub(super) fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// Says that there is too little room where a directory is; `None` also where nobody knows.
+/// Checks the free room at a directory; `None` also if it is unknown.
 pub(super) fn no_room(root: &Path) -> Option<Trouble> {
     let disk = rustix::fs::statvfs(root).ok().filter(|disk| disk.f_blocks > 0)?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -62,7 +62,7 @@ pub(super) fn no_room(root: &Path) -> Option<Trouble> {
     })
 }
 
-/// A file, or directory, that is open, and so keeps its number to itself.
+/// Identity of an open file or directory, whose inode number is not reused meanwhile.
 #[derive(Debug)]
 pub(super) struct Opened {
     at: (u64, u64),
@@ -74,7 +74,8 @@ impl Opened {
         Ok(Self { at: (found.dev(), found.ino()) })
     }
 
-    /// Whether something else is at the path, or nothing. What cannot be looked at is believed to be there.
+    /// Returns true if the path holds something else, or nothing. A path that cannot be examined is assumed to be
+    /// unchanged.
     pub(super) fn is_gone(&self, path: &Path) -> bool {
         match std::fs::metadata(path) {
             Ok(found) => (found.dev(), found.ino()) != self.at,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The writer: the one thread that writes what was appended, and syncs it, group by group.
+//! The writer: the only thread that writes appended entries, and syncs them, group by group.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,19 +22,19 @@ use super::store::{Broken, Store, released};
 use super::trouble::{Trouble, no_room};
 use super::{CLEAN, Durability, History, Options};
 
-/// Revisions that are kept however much they take.
+/// Number of revisions that are kept regardless of their size.
 const KEPT: u64 = 512;
 
-/// How often a store that failed is made anew.
+/// Maximum number of times that a failed store is rebuilt.
 const REMADE: u32 = 8;
 
-/// Revisions between two looks at how much history takes.
+/// Revisions between two measurements of the size of history.
 const MEASURED: u64 = 128;
 
 /// Command to the writer's thread.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Looks whether the directory is still there, and whether there is room again.
+    /// Checks that the directory is still there, and that there is room again.
     Look(oneshot::Sender<()>),
     /// Forgets history up to a revision.
     Compact(Revision, oneshot::Sender<Result<(), ReadError>>),
@@ -46,16 +46,16 @@ pub(super) enum Command {
 #[derive(Debug, Default)]
 struct Group {
     records: Vec<(Record, Vec<u8>)>,
-    /// The last entry.
+    /// Revision of the last entry.
     head: Revision,
     reach: Reach,
-    /// True if it needs a frame: heartbeats within what is reserved do not.
+    /// True if the group needs a frame: heartbeats within the reserved revisions do not.
     has_frame: bool,
-    /// The state behind the group, if a checkpoint is due.
+    /// The state after the group, if a checkpoint is due.
     image: Option<Image>,
 }
 
-/// Everything that the writer's thread owns.
+/// State of the writer's thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     shared: Arc<Shared>,
@@ -64,14 +64,14 @@ pub(super) struct Writer {
     store: Store,
     options: Options,
     lock: Lock,
-    /// Up to where everything is written.
+    /// Revision up to which everything is written.
     written: Revision,
     reach: Reach,
     /// Entries that were taken and are not written.
     group: Group,
-    /// The last checkpoint.
+    /// Revision of the last checkpoint.
     checkpoint: Revision,
-    /// When the journals were measured.
+    /// Revision at which the journals were last measured.
     measured: Revision,
     /// Number of times that the store was rebuilt.
     remade: u32,
@@ -97,7 +97,7 @@ pub(super) struct Keeper {
     pub(super) busy: Arc<AtomicBool>,
 }
 
-/// Says that the writer has ended, by a panic, too.
+/// Reports, when it is dropped, that the writer has ended, also after a panic.
 struct Ended(Arc<Shared>);
 
 impl Drop for Ended {
@@ -154,7 +154,7 @@ impl Writer {
         self.stop();
     }
 
-    /// Waits for something to do, and takes all of it.
+    /// Waits for work, and takes all of it.
     fn take(&mut self) -> Vec<Command> {
         let mut published = self.shared.worked(self.written.max(self.group.head));
         let published = &mut *published;
@@ -169,7 +169,7 @@ impl Writer {
             (group.head, group.reach) = (fold.head, reach_of(fold));
             let due = self.options.checkpoint_after.max(fold.objects.size() as u64);
             let is_due = fold.head.0 - self.checkpoint.0 > due && self.shared.trouble().is_none();
-            // An image of an attempt that failed has reserved the keeper.
+            // The image of a failed attempt has reserved the keeper.
             let has_keeper = group.image.take().is_some();
             if is_due && (has_keeper || !self.keeper_busy.swap(true, Ordering::Acquire)) {
                 group.image = Some(Image::of(fold));
@@ -180,7 +180,7 @@ impl Writer {
         commands
     }
 
-    /// Tries to write what was taken.
+    /// Tries to write the group.
     fn attempt(&mut self) {
         if self.group.head <= self.written {
             return;
@@ -208,7 +208,7 @@ impl Writer {
         let _ = self.keeper.send(Job::Checkpoint(image));
     }
 
-    /// Reason for which nothing can be written any more.
+    /// Returns the reason for which nothing can be written any more.
     fn ends(&self) -> Option<Trouble> {
         let directory = &self.shared.directory;
         let is_removed = || {
@@ -218,7 +218,7 @@ impl Writer {
         self.shared.failed().or_else(|| directory.gone()).or_else(is_removed)
     }
 
-    /// Makes a store that failed anew.
+    /// Rebuilds a store that failed.
     fn mend(&mut self) -> Result<(), Trouble> {
         if !self.shared.store_failed() {
             return Ok(());
@@ -234,7 +234,7 @@ impl Writer {
                 self.shared.replace_store(store);
                 Ok(())
             }
-            Err(error) => Err(Trouble::Passing(format!("cannot make the store anew: {error}"))),
+            Err(error) => Err(Trouble::Passing(format!("cannot rebuild the store: {error}"))),
         }
     }
 
@@ -264,12 +264,12 @@ impl Writer {
     fn refuse(&self, what: &str, error: WriteError) -> AppendError {
         match error {
             WriteError::Full(error) => self.shared.set(Trouble::Passing(format!("{what}: {error}"))),
-            // After a failed sync nobody knows what is on the disk.
+            // After a failed sync the contents of the disk are unknown.
             WriteError::Broken(error) => self.shared.fail(&format!("{what}: {error}")),
         }
     }
 
-    /// Whether the directory is still there; whether there is room again.
+    /// Checks that the directory is still there, and that there is room again.
     fn look(&mut self) {
         let no_room = || no_room(self.shared.directory.root());
         if let Err(trouble) = self.ends().or_else(no_room).map_or_else(|| self.mend(), Err) {
@@ -282,7 +282,7 @@ impl Writer {
         }
     }
 
-    /// Has history forgotten. The file that is written on holds the end of it.
+    /// Lets the keeper forget history. The current file is ended first if history ends in it.
     fn compact(&mut self, to: Revision, answer: oneshot::Sender<Result<(), ReadError>>) {
         if self.group.head > self.written {
             let _ = answer.send(Err(ReadError::Closed));
@@ -291,11 +291,11 @@ impl Writer {
         if self.shared.failed().is_none() && to >= self.written {
             self.rotate();
         }
-        // Who waits for the answer of a keeper that has ended learns that the log is closed.
+        // A caller that waits for the answer of a keeper that has ended gets the result that the log is closed.
         let _ = self.keeper.send(Job::Compact(to, Some(answer)));
     }
 
-    /// Asks the keeper for what is due.
+    /// Sends due jobs to the keeper.
     fn maintain(&mut self) {
         if self.shared.trouble().is_some() {
             return;
@@ -303,7 +303,8 @@ impl Writer {
         if self.journal.is_long(self.options.history) && !self.rotate() {
             return;
         }
-        // Asked first: who is told to wait is not to be measured against the next revisions only.
+        // The keeper is checked first: `retained` measures only once per interval, and a busy keeper would lose the
+        // result.
         if !self.keeper_busy.load(Ordering::Acquire)
             && let Some(to) = self.retained()
             && !self.keeper_busy.swap(true, Ordering::Acquire)
@@ -312,7 +313,7 @@ impl Writer {
         }
     }
 
-    /// Up to where history is to be forgotten, if there is too much of it.
+    /// Returns the revision up to which history is to be forgotten, if there is too much of it.
     fn retained(&mut self) -> Option<Revision> {
         let head = self.written;
         let base = self.shared.published().base.revision();
@@ -321,7 +322,7 @@ impl Writer {
             History::All => None,
             History::Entries(keep) => (length > keep.saturating_mul(2)).then(|| Revision(head.0 - keep)),
             History::Bytes(keep) => {
-                // Old journals are the measure: sled's file never shrinks, what is freed in it is used again.
+                // The size of the journals counts: sled's file never shrinks, freed parts of it are used again.
                 if length <= KEPT || head.0 - self.measured.0 < MEASURED {
                     return None;
                 }
@@ -332,13 +333,13 @@ impl Writer {
         }
     }
 
-    /// Starts another file of the journal; whether that was possible.
+    /// Starts another file of the journal; returns true if that was possible.
     fn rotate(&mut self) -> bool {
         let rotated = self.journal.rotate(&self.shared.directory, self.written, self.reach.ceiling);
         rotated.map_err(|error| self.refuse("cannot start a journal", error)).is_ok()
     }
 
-    /// A clean stop: the checkpoint of the head, everything on the disk, and the mark that says so.
+    /// Stops cleanly: writes the checkpoint of the head, syncs everything, and leaves the mark of a clean stop.
     fn stop(mut self) {
         let _ = self.keeper.send(Job::End);
         if let Some(thread) = self.keeper_thread.take()
@@ -361,7 +362,7 @@ impl Writer {
         let directory = &self.shared.directory;
         let is_empty = self.reach.link <= self.shared.published().base.revision();
         if is_empty && self.shared.failed().is_none() && released(directory.store()).is_ok() {
-            // All of history is forgotten. sled's file never gets smaller; the next start makes a new one.
+            // All history is forgotten. sled's file never shrinks; the next start creates a new one.
             let _ = std::fs::remove_dir_all(directory.store());
         }
         drop(self.lock);
@@ -378,9 +379,9 @@ impl Writer {
             image.write(directory).map_err(io)?;
             prune(&self.shared, head).map_err(io)?;
         }
-        // The last checkpoint has the revisions that heartbeats used.
+        // The last checkpoint covers the revisions that heartbeats used.
         self.reached.set(Reach { link: self.reach.link, ceiling: head });
-        // While the store still has what a journal may have lost.
+        // Healing needs the store, which still has records that a journal may have lost.
         let healed = super::repair::heal_open(directory, &self.store);
         self.store.flush(directory.durability() == Durability::Durable)?;
         directory.replace(CLEAN, self.reach.link.to_string().as_bytes()).map_err(io)?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A process that writes is killed with SIGKILL, many times, or gets no more room on its disk: what it acknowledged is
-//! there, whole, and no revision was given out twice.
+//! A writing process is killed with SIGKILL, many times, or its disk is full: its acknowledged entries are found,
+//! whole, and no revision was assigned twice.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,13 @@ use clock::Random;
 use eventlog::sled::{Durability, History, Options, SledLog};
 use eventlog::{Actor, Append, AppendError, EventLog, Expect, Key, Replay, Sections, Verb, append_durably};
 
-/// How often the process is killed.
+/// Number of times that the process is killed.
 const KILLS: u64 = 40;
 
 /// Writers of the process.
 const WRITERS: u64 = 12;
 
-/// What the objects of an append hold: it follows from writer and sequence.
+/// Returns the sections of an append's object, which follow from writer and sequence.
 pub(crate) fn object(writer: (u64, u64)) -> Sections {
     let random = Random::new(writer.0 * 1_000_003 + writer.1);
     let long = random.below(6, "long", "", 0) == 0;
@@ -47,7 +47,7 @@ pub(crate) fn append(name: &str, expect: Expect, verb: Verb, writer: (u64, u64),
     }
 }
 
-/// One writer: creates, changes, heartbeats and deletes its object, and says what was acknowledged.
+/// Runs one writer: it creates, changes, renews and deletes its object, and prints acknowledgements.
 async fn write(log: &SledLog, process: u64, number: u64) {
     let name = format!("object-{number}");
     let state = log.state_at(log.head()).await.expect("the head");
@@ -73,7 +73,7 @@ async fn write(log: &SledLog, process: u64, number: u64) {
     }
 }
 
-/// One write: a line that was not written whole is not said.
+/// Prints a line in one write: a line that was not written whole does not count.
 fn say(line: &str) {
     std::io::stdout().write_all(line.as_bytes()).expect("a reader");
     std::io::stdout().flush().expect("a reader");
@@ -113,10 +113,10 @@ fn start(directory: &Path, process: u64, durability: &str, shell: &str) -> Child
     child
 }
 
-/// What was acknowledged, by revision: writer and sequence, and whether it is a heartbeat.
+/// Acknowledged appends, by revision: writer and sequence, and true for a heartbeat.
 type Acknowledged = BTreeMap<u64, ((u64, u64), bool)>;
 
-/// Takes note of what a line says, if it is an acknowledgement that was written whole.
+/// Records the acknowledgement in a line; returns false if it was not written whole.
 fn note(line: &str, acknowledged: &mut Acknowledged) -> bool {
     let Some(words) = line.strip_prefix("ack ") else { return false };
     let numbers: Option<Vec<u64>> = words.split(' ').map(|word| word.parse().ok()).collect();
@@ -138,7 +138,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What is found in a copy of the directory, so that the next process starts from what the kill left.
+/// Checks a copy of the directory, so that the next process starts from the state that the kill left.
 fn check(directory: &Path, acknowledged: &Acknowledged, kill: u64) {
     let copied = directory.with_extension("copy");
     let _ = fs::remove_dir_all(&copied);
@@ -178,7 +178,7 @@ fn a_killed_process_takes_nothing_that_it_acknowledged() {
     for kill in 0..KILLS {
         let mut child = start(&directory, kill, if kill % 4 == 3 { "fast" } else { "durable" }, "exec \"$@\"");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        // A moment that depends on what it has said, which is random enough and needs no clock.
+        // A random number of acknowledgements determines the instant of the kill, so that no clock is needed.
         let mut left = 1 + random.below(400, "kill", "", kill);
         while let Some(Ok(line)) = lines.next() {
             if !note(&line, &mut acknowledged) {
@@ -186,7 +186,7 @@ fn a_killed_process_takes_nothing_that_it_acknowledged() {
             }
             left = left.saturating_sub(1);
             if left == 0 {
-                // Again for each line that comes: it is dead already then.
+                // Repeated for each further line: the process is already dead then.
                 let _ = child.kill();
             }
         }
@@ -203,7 +203,7 @@ fn a_full_disk_takes_nothing_that_was_acknowledged() {
     for (round, blocks) in [300, 1100, 2000, 3000].into_iter().enumerate() {
         let _ = fs::remove_dir_all(&directory);
         let mut acknowledged = Acknowledged::new();
-        // No file may become longer: what a full disk says, too, comes out of a write.
+        // Limits the length of files: the error of a full disk is that of a write, too.
         let shell = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
         let mut child = start(&directory, 1, "durable", &shell);
         let mut failed = Vec::new();

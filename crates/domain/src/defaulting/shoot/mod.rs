@@ -12,36 +12,36 @@ use crate::skew::GardenerVersion;
 use crate::versions::Version;
 use crate::window;
 
-/// `kubeAPIServer.enableAnonymousAuthentication` is `false`.
+/// Releases in which `kubeAPIServer.enableAnonymousAuthentication` is `false` by default.
 const ANONYMOUS_AUTHENTICATION: Releases = Releases::until(121);
 
-/// cluster-autoscaler removes as many nodes in parallel as `maxScaleDownParallelism` and `maxDrainParallelism` say; before,
-/// `maxEmptyBulkDelete` has a default.
+/// Releases with defaults for `maxScaleDownParallelism` and `maxDrainParallelism`, by which cluster-autoscaler
+/// removes nodes in parallel; before, `maxEmptyBulkDelete` has a default.
 const SCALE_DOWN_PARALLELISM: Releases = Releases::since(121);
 
-/// Pools with in-place updates have defaults of their own for `maxSurge` and `maxUnavailable`: 0 and 1 for
-/// `AutoInPlaceUpdate`, none for `ManualInPlaceUpdate`.
+/// Releases in which pools with in-place updates have defaults of their own for `maxSurge` and `maxUnavailable`: 0
+/// and 1 for `AutoInPlaceUpdate`, none for `ManualInPlaceUpdate`.
 const IN_PLACE_COUNTS: Releases = Releases::since(125);
 
-/// cluster-autoscaler backs off from pools whose nodes failed to start.
+/// Releases with defaults for the back-off of cluster-autoscaler from pools whose nodes failed to start.
 const AUTOSCALER_BACK_OFF: Releases = Releases::since(132);
 
-/// `verticalPodAutoscaler.recommenderUpdateWorkerCount` is 10.
+/// Releases in which `verticalPodAutoscaler.recommenderUpdateWorkerCount` is 10 by default.
 const RECOMMENDER_WORKERS: Releases = Releases::since(135);
 
-/// The provider that encrypts etcd is written into every Shoot.
+/// Releases that write the provider that encrypts etcd into every Shoot.
 const ENCRYPTION_PROVIDER: Releases = Releases::since(136);
 
-/// Every Shoot with workers has addons.
+/// Releases that add addons to every Shoot with workers.
 const ADDONS_ARE_MADE_UP: Releases = Releases::until(136);
 
-/// `kubeControllerManager.nodeCIDRMaskSizeIPv6` of Shoots with two IP families is 64.
+/// Releases in which `kubeControllerManager.nodeCIDRMaskSizeIPv6` of Shoots with two IP families is 64 by default.
 const NODE_CIDR_MASK_SIZE_IPV6: Releases = Releases::since(138);
 
-/// `clusterAutoscaler.emitPerNodeGroupMetrics` is `false`.
+/// Releases in which `clusterAutoscaler.emitPerNodeGroupMetrics` is `false` by default.
 const NODE_GROUP_METRICS: Releases = Releases::since(141);
 
-/// `clusterAutoscaler.maxBinpackingTime` is five minutes.
+/// Releases in which `clusterAutoscaler.maxBinpackingTime` is five minutes by default.
 const BINPACKING_TIME: Releases = Releases::since(142);
 
 /// Fills the defaults of a Shoot, those of a release of gardener-apiserver.
@@ -86,13 +86,13 @@ pub fn shoot(shoot: &mut Shoot, window_draw: u64, release: Release) {
     spec.scheduler_name.get_or_insert_with(|| "default-scheduler".to_owned());
 }
 
-/// After how many seconds credentials are rotated for which no period is given.
+/// Default rotation period of credentials, in seconds.
 const AUTO_ROTATION: i64 = 168 * HOUR;
 
 /// Rotation period of the key that encrypts etcd in new Shoots, in seconds.
 const ETCD_ENCRYPTION_KEY_ROTATION: i64 = 672 * HOUR;
 
-/// New Shoots have a rotation period for the key that encrypts etcd.
+/// Releases in which new Shoots have a rotation period for the key that encrypts etcd.
 const ETCD_ENCRYPTION_KEY_IS_ROTATED: Releases = Releases::since(141);
 
 /// Fills defaults of new Shoots by the version of the gardener-apiserver that creates them, and records that version.
@@ -113,7 +113,7 @@ pub fn new_shoot(shoot: &mut Shoot, version: &GardenerVersion) {
     }
 }
 
-/// Keeps what [`new_shoot`] has noted, whatever a client makes of it.
+/// Keeps the version that [`new_shoot`] has recorded, whatever value a client sends.
 pub fn keep_version_of_creation(shoot: &mut Shoot, old: &Shoot) {
     let key = annotation::CREATED_WITH_GARDENER_VERSION;
     match old.metadata.annotations.get(key) {
@@ -192,7 +192,8 @@ fn with_workers(spec: &mut ShootSpec, release: Release) {
     }
 }
 
-/// Pools have CPU architecture amd64 by default; later releases fill it in by the machine type, in admission.
+/// Releases in which pools have CPU architecture amd64 by default; later ones fill it in by the machine type, in
+/// admission.
 const HAS_DEFAULT_ARCHITECTURE: Releases = Releases::until(149);
 
 /// Fills defaults of one worker pool. Before 1.125 the manual in-place strategy overwrites given numbers.
@@ -321,7 +322,8 @@ fn pool_max_pods(worker: &Worker) -> Option<i32> {
     worker.kubernetes.as_ref()?.kubelet.as_ref()?.max_pods
 }
 
-/// Shoots of Kubernetes 1.33 and later do not get `cloudProfileName`, and those of 1.34 and later lose it.
+/// Releases in which Shoots of Kubernetes 1.33 and later do not get `cloudProfileName`, and those of 1.34 and later
+/// lose it.
 const CLOUD_PROFILE_NAME_FADES: Releases = Releases::since(124);
 
 /// Drops `spec.cloudProfile` of a Shoot in a release that [counts the name](counts_by_name), unless the stored Shoot has it.
@@ -337,11 +339,11 @@ pub fn drop_unread_reference(shoot: &mut Shoot, old: Option<&Shoot>, release: Re
 
 /// Keeps the two ways to name a CloudProfile equal; `old` is the stored Shoot of an update.
 ///
-/// In releases that [count the name](counts_by_name), neither fills the other ([`drop_unread_reference`]).
+/// In releases that [count the name](counts_by_name), neither fills the other ([`drop_unread_reference`]). Otherwise
 /// `cloudProfile` counts; `cloudProfileName` fills it when it is absent, mirrors it for kind `CloudProfile` and is
-/// empty for others. Since 1.124 the Kubernetes version counts: from 1.33 on only a name that is there mirrors it; from
-/// 1.34 on neither fills the other, and a name that an update leaves as it was and that says the same is emptied. A Shoot in
-/// deletion is left alone.
+/// empty for others. Since 1.124 the Kubernetes version counts: from 1.33 on only a name that is present mirrors it;
+/// from 1.34 on neither fills the other, and a name that an update leaves unchanged and that equals the reference is
+/// emptied. A Shoot in deletion is not changed.
 ///
 /// Source: plugin/pkg/utils/cloudprofile.go @ v1.101.0, pkg/utils/gardener/cloudprofile.go, v1.123.0 to v1.149.0.
 pub fn sync_cloud_profile_reference(shoot: &mut Shoot, old: Option<&Shoot>, release: Release) {
@@ -378,7 +380,7 @@ pub fn sync_cloud_profile_reference(shoot: &mut Shoot, old: Option<&Shoot>, rele
     }
 }
 
-/// Brings a Shoot into the form in which it is stored: labels that name its seeds, and no trace of fields that have
+/// Converts a Shoot to the form in which it is stored: with labels that name its seeds, and without fields that have
 /// no effect any more.
 pub fn canonicalize_shoot(shoot: &mut Shoot) {
     shoot.metadata.labels.retain(|key, _| !key.starts_with(label::SEED_NAME_PREFIX));

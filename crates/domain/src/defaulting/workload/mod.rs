@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is filled in in the kinds that people run pods with, and around them: workload of `apps` and `batch`, pods,
-//! autoscalers, PriorityClasses, FlowSchemas and priority levels.
+//! Defaults of kinds around pods: workload of `apps` and `batch`, pods, autoscalers, PriorityClasses, FlowSchemas and
+//! priority levels.
 //!
-//! Deliberately absent: what is stored already stays as it is, since defaults are filled in when an object is written.
+//! Deliberately absent: defaults of objects that are already stored, since defaults are filled in when an object is
+//! written.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/{core,apps,batch,autoscaling,scheduling}/v1/defaults.go @ v1.31.
 
@@ -16,7 +17,7 @@ use crate::autoscaling;
 
 pub use self::pods::template;
 
-/// Fills what is missing in an object of a kind of Kubernetes; others stay as they are.
+/// Fills in the missing fields of an object of a kind of Kubernetes; other kinds stay unchanged.
 pub fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) {
     if (group, plural) == ("", "podtemplates") {
         fields.get_mut("template").into_iter().for_each(pods::template);
@@ -81,9 +82,9 @@ fn priority_level(spec: &mut Map<String, Value>) {
     }
 }
 
-/// How often a Job of one run counts, and when it is given up.
+/// Fills in the defaults of a Job: completions, parallelism, retries and policies.
 fn job(spec: &mut Map<String, Value>) {
-    // A work queue, which ends when its pods say so, has parallelism and no completions.
+    // A work queue, whose pods decide when it ends, has parallelism and no completions.
     let is_set = |spec: &Map<String, Value>, name: &str| spec.get(name).is_some_and(|value| !value.is_null());
     if !is_set(spec, "completions") && !is_set(spec, "parallelism") {
         put(spec, "completions", json!(1));
@@ -98,7 +99,7 @@ fn job(spec: &mut Map<String, Value>) {
     put(spec, "manualSelector", json!(false));
 }
 
-/// Fills what is missing in `spec` of an object of `apps/v1`.
+/// Fills in the missing fields of `spec` of an object of `apps/v1`.
 fn apps(plural: &str, spec: &mut Map<String, Value>) {
     match plural {
         "deployments" => {
@@ -137,7 +138,7 @@ fn apps(plural: &str, spec: &mut Map<String, Value>) {
     }
 }
 
-/// The status of a new object before anybody has written one, as Go writes it; `None`: the kind has none, or one of its own.
+/// Returns the initial status of a new object, as Go writes it; `None`: the kind has none, or one of its own.
 ///
 /// Source: k8s.io/api (fields without `omitempty`), pkg/registry/*/*/strategy.go (PrepareForCreate).
 pub fn status(group: &str, plural: &str) -> Option<Value> {
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_filled_and_what_is_there_stays() {
+    fn missing_fields_are_filled_and_present_ones_stay() {
         let rolling = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}});
         let limits = |mut spec: Value| {
             spec["revisionHistoryLimit"] = json!(10);

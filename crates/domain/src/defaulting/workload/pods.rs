@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is filled in in pods and their templates: containers, ports, probes, volumes.
+//! Defaults of pods and their templates: containers, ports, probes, volumes.
 //!
-//! The fields that deliberately stay empty: ServiceAccount tokens as volumes, and requests of a template, which its pods get
-//! from their limits. What admission gives pods is in [`admission::pods`](crate::admission::pods).
+//! Fields that deliberately stay empty: ServiceAccount tokens as volumes, and requests of a template, which its pods
+//! get from their limits. The changes that admission makes to pods are in
+//! [`admission::pods`](crate::admission::pods).
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/v1/defaults.go @ v1.31.
 
@@ -17,7 +18,7 @@ const TOKEN_SECONDS: i64 = 3600;
 /// Volumes whose files have permissions.
 const WITH_MODE: [&str; 4] = ["secret", "configMap", "downwardAPI", "projected"];
 
-/// Fills what is missing in a pod's `spec`.
+/// Fills in the missing fields of a pod's `spec`.
 pub(super) fn pod(spec: &mut Map<String, Value>) {
     for list in ["containers", "initContainers"] {
         for container in objects(spec, list) {
@@ -37,14 +38,14 @@ pub(super) fn pod(spec: &mut Map<String, Value>) {
     self::spec(spec);
 }
 
-/// Fills what is missing in a template of pods.
+/// Fills in the missing fields of a pod template.
 pub fn template(template: &mut Value) {
     if let Some(Value::Object(spec)) = template.get_mut("spec") {
         self::spec(spec);
     }
 }
 
-/// What pods and templates have alike.
+/// Fills in the fields that pods and templates share.
 fn spec(spec: &mut Map<String, Value>) {
     for volume in objects(spec, "volumes") {
         self::volume(volume);
@@ -105,7 +106,7 @@ fn container(container: &mut Map<String, Value>) {
     put(container, "imagePullPolicy", json!(policy));
 }
 
-/// Whether an image is the one that is pulled each time: without tag and digest, or with tag `latest`.
+/// Returns true if an image is pulled at each start: without tag and digest, or with tag `latest`.
 fn is_latest(image: &str) -> bool {
     let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
     let last = name.rsplit('/').next().unwrap_or_default();
@@ -128,7 +129,7 @@ fn version_of_field(source: &mut Map<String, Value>) {
     }
 }
 
-/// A volume without a source is an empty directory.
+/// Fills in the defaults of a volume: one without a source is an empty directory.
 fn volume(volume: &mut Map<String, Value>) {
     if !volume.iter().any(|(field, source)| field != "name" && !source.is_null()) {
         volume.insert("emptyDir".to_owned(), json!({}));
@@ -163,7 +164,7 @@ fn volume(volume: &mut Map<String, Value>) {
     }
 }
 
-/// What is limited and not asked for is asked for up to its limit.
+/// Sets missing requests of a container to its limits.
 fn requests_from_limits(container: &mut Map<String, Value>) {
     let Some(Value::Object(resources)) = container.get_mut("resources") else { return };
     let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };
@@ -177,7 +178,7 @@ fn requests_from_limits(container: &mut Map<String, Value>) {
     }
 }
 
-/// In the node's network a container's port is the node's.
+/// Sets the host ports of a pod in the node's network to its container ports.
 fn open_on_host(container: &mut Map<String, Value>) {
     for port in objects(container, "ports") {
         let own = port.get("containerPort").cloned().unwrap_or_default();
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_left_to_validation() {
+    fn values_that_are_no_objects_are_left_to_validation() {
         for spec in [json!({"containers": 1, "volumes": [1]}), json!({"containers": [null, {"ports": {}}]})] {
             pod(&mut spec.as_object().cloned().expect("an object"));
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Defaults of kinds that say what is allowed, and where something is reached: LimitRanges, NetworkPolicies,
-//! IngressClasses, EndpointSlices, CSIDrivers.
+//! Defaults of policies and of network resources: LimitRanges, NetworkPolicies, IngressClasses, EndpointSlices,
+//! CSIDrivers.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/{core,networking,discovery,storage}/v1/defaults.go @ v1.31.
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::put;
 
-/// Fills what is missing; `None`: the kind is none of these.
+/// Fills in missing fields; `None`: the kind is none of these.
 pub(super) fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) -> Option<()> {
     let spec = |fields| of(fields, "spec");
     match (group, plural) {
@@ -38,7 +38,7 @@ fn each(fields: Option<&mut Map<String, Value>>, list: &str, fill: fn(&mut Map<S
     list.into_iter().flatten().filter_map(Value::as_object_mut).for_each(fill);
 }
 
-/// Of containers, `default` is `max` where it says nothing, and `defaultRequest` is `default`, then `min`.
+/// Fills in an entry of type `Container`: `default` from `max`, and `defaultRequest` from `default`, then `min`.
 fn limit(limit: &mut Map<String, Value>) {
     if limit.get("type") != Some(&json!("Container")) {
         return;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The roles and bindings that a cluster begins with.
+//! The initial roles and bindings of a cluster.
 //!
 //! | cluster | has |
 //! | --- | --- |
 //! | every one | those of Kubernetes |
-//! | the garden | those of Gardener's charts, and what the landscape's processes need besides |
-//! | `runtime` | what the landscape's processes need |
-//! | a Shoot's | what its viewers may read, and its administrators do |
+//! | the garden | those of Gardener's charts, and those that the landscape's processes need in addition |
+//! | `runtime` | those that the landscape's processes need |
+//! | a Shoot's | the rights of its viewers and administrators |
 //!
-//! Roles that are made of others have their rules from the start.
+//! Aggregated roles have their rules from the start.
 //!
-//! **Shape.** The texts beside this file are the tables; the first one says how they read.
+//! **Shape.** The texts in this directory are the tables; the first one describes their format.
 
 use std::collections::BTreeMap;
 
@@ -28,10 +28,10 @@ const KUBERNETES: &str = include_str!("kubernetes.txt");
 const GARDEN: &str = include_str!("garden.txt");
 const TERRARIUM: &str = include_str!("terrarium.txt");
 
-/// Name of the role, and of its binding, by which viewers of a Shoot read it.
+/// Name of the role, and of its binding, for viewers of a Shoot.
 pub const READ_ONLY: &str = "gardener.cloud:system:read-only";
 
-/// What a cluster begins with, each list in the order of names.
+/// Initial roles and bindings of a cluster, each list in the order of names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Defaults {
     /// ClusterRoles that the cluster begins with.
@@ -44,7 +44,7 @@ pub struct Defaults {
     pub role_bindings: Vec<RoleBinding>,
 }
 
-/// What a cluster begins with.
+/// Returns the initial roles and bindings of a cluster.
 pub fn of(cluster: Option<ClusterName<'_>>) -> Defaults {
     let mut reader = Reader::default();
     reader.read(KUBERNETES);
@@ -99,14 +99,14 @@ fn binding_of_group(group: &str, role: &str) -> ClusterRoleBinding {
     }
 }
 
-/// The part of the landscape's own table that is about a cluster.
+/// Returns the section of the landscape's own table for a cluster.
 fn section(name: &str) -> &'static str {
     let mut parts = TERRARIUM.split("\n[").skip(1);
     let found = parts.find_map(|part| part.strip_prefix(name)?.strip_prefix("]\n"));
     found.expect("the table has the section")
 }
 
-/// Fills in the rules of roles that are made of others, until nothing changes: one may be made of another such role.
+/// Fills in the rules of aggregated roles, until nothing changes: one may aggregate another such role.
 fn aggregate(roles: &mut [ClusterRole]) {
     loop {
         let filled: Vec<Option<Vec<PolicyRule>>> =
@@ -124,7 +124,7 @@ fn aggregate(roles: &mut [ClusterRole]) {
     }
 }
 
-/// What viewers of a Shoot may read: every kind but Secrets, which are encrypted.
+/// Returns the role of a Shoot's viewers: read access to every kind but Secrets, which are encrypted.
 ///
 /// Source: pkg/component/shoot/system/system.go (readOnlyRBACResources) @ v1.120.0.
 fn read_only() -> ClusterRole {
@@ -151,14 +151,14 @@ fn read_only() -> ClusterRole {
     ClusterRole { metadata, rules: rules.collect(), aggregation_rule: None }
 }
 
-/// Reads the tables. They are part of the program, so what cannot be read is a mistake of its author.
+/// Reads the tables. They are part of the program, so an unreadable line is a mistake of its author.
 #[derive(Default)]
 struct Reader {
     defaults: Defaults,
-    /// Labels and annotations of all that follows.
+    /// Labels and annotations of all following objects.
     common: TextMap,
     common_annotations: TextMap,
-    /// Whether the rules that follow are those of a Role.
+    /// True if the rules that follow are those of a Role.
     in_role: bool,
 }
 

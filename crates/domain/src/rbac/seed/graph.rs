@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which objects of the garden lead to which: an object that leads to a Seed belongs to it.
+//! Edges between objects of the garden: an object from which a path leads to a Seed belongs to it.
 //!
-//! Beside those of upstream there is an edge from each logical cluster to what it is the cluster of.
+//! In addition to the edges of upstream there is an edge from each logical cluster to the object whose cluster it is.
 //!
 //! Source: pkg/admissioncontroller/webhook/auth/seed/graph/eventhandler_*.go @ v1.120.0.
 
@@ -21,23 +21,23 @@ pub struct Vertex {
 }
 
 impl Vertex {
-    /// An object.
+    /// Creates the vertex of an object.
     pub fn new(plural: &str, namespace: &str, name: &str) -> Self {
         Self { plural: plural.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
-    /// A Seed.
+    /// Creates the vertex of a Seed.
     pub fn seed(name: &str) -> Self {
         Self::new("seeds", "", name)
     }
 
-    /// A logical cluster.
+    /// Creates the vertex of a logical cluster.
     pub fn cluster(name: &str) -> Self {
         Self::new("clusters", "", name)
     }
 }
 
-/// From one object to another.
+/// Edge from one object to another.
 pub type Edge = (Vertex, Vertex);
 
 /// Group and plural name of the kinds whose objects have [`edges`].
@@ -55,12 +55,12 @@ pub const KINDS: [(&str, &str); 11] = [
     ("seedmanagement.gardener.cloud", "managedseeds"),
 ];
 
-/// Suffixes of what a gardenlet writes about a Shoot into the Project's namespace.
+/// Suffixes of the objects that a gardenlet writes about a Shoot into the Project's namespace.
 const SECRETS: [&str; 5] = ["kubeconfig", "ca-cluster", "ssh-keypair", "ssh-keypair.old", "monitoring"];
 const INTERNAL_SECRETS: [&str; 1] = ["ca-client"];
 const CONFIG_MAPS: [&str; 2] = ["ca-cluster", "ca-kubelet"];
 
-/// The edges that an object of one of [`KINDS`] stands for, given as it is served.
+/// Returns the edges of an object of one of [`KINDS`], given in its served form.
 pub fn edges(plural: &str, namespace: &str, name: &str, object: &Value) -> Vec<Edge> {
     let mut found = Edges { me: Vertex::new(plural, namespace, name), all: Vec::new() };
     let spec = &object["spec"];
@@ -135,7 +135,7 @@ impl Edges {
         self.from(plural, reference["namespace"].as_str().unwrap_or_default(), &reference["name"]);
     }
 
-    /// What a Seed needs of the garden, in its spec.
+    /// Adds edges for the objects of the garden that a Seed's spec refers to.
     fn of_seed_template(&mut self, spec: &Value) {
         self.credentials(&spec["backup"]["credentialsRef"]);
         self.secret(&spec["backup"]["secretRef"]);

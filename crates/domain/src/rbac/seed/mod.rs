@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a gardenlet, or an extension on a seed, may do in the garden: only what belongs to its own seed.
+//! Rights of a gardenlet, or of an extension on a seed, in the garden: only for objects of its own seed.
 //!
 //! ```text
 //! Secret ─▶ SecretBinding ─▶ Shoot ─▶ Seed        an object belongs to a seed if a way leads there
 //!              Namespace, ConfigMap, … ─▶ Shoot
 //! ```
 //!
-//! [`graph`] says which ways begin at an object, [`decide`] what may be done with what belongs to a seed, [`restrict`] what
-//! may be created, of which no way is known yet.
+//! [`graph`] lists the edges that begin at an object, [`decide`] judges operations on objects of a seed, [`restrict`]
+//! judges the creation of objects, for which no edge is known yet.
 //!
 //! Source: pkg/admissioncontroller/webhook/{auth/seed,admission/seedrestriction} and pkg/admissioncontroller/seedidentity @
 //! v1.120.0; docs/deployment/gardenlet_api_access.md.
@@ -21,30 +21,30 @@ use super::{Attributes, subject};
 
 /// Name of the webhook that restricts gardenlets.
 const WEBHOOK: &str = "seed-restriction.gardener.cloud";
-/// What names of an extension's accounts begin with.
+/// Prefix of the names of an extension's accounts.
 const EXTENSION_ACCOUNT_PREFIX: &str = "extension-";
-/// What names of objects begin with by which a gardenlet of another seed gets in for the first time.
+/// Prefix of the names of bindings with which a gardenlet of another seed bootstraps.
 const BOOTSTRAPPER_BINDING_PREFIX: &str = "gardener.cloud:system:seed-bootstrapper:";
 const BOOTSTRAPPER_ACCOUNT_PREFIX: &str = "gardenlet-bootstrap-";
-/// By which gardenlets of a garden that is a seed, too, elect a leader.
+/// Lease of the leader election of gardenlets in a garden that is also a seed.
 const LEADER_ELECTION: &str = "gardenlet-leader-election";
 
-/// Who asks from a seed.
+/// Identity of a client on a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity<'a> {
     /// The seed.
     pub seed: &'a str,
-    /// Whether it is an extension, and not the gardenlet.
+    /// True for an extension; false for the gardenlet.
     pub is_extension: bool,
 }
 
-/// From which seed a user asks; `None`: from none.
+/// Returns the identity of a user on a seed; `None`: it is not a seed's client.
 pub fn identity<'a>(name: &'a str, groups: &[&'a str]) -> Option<Identity<'a>> {
     if groups.contains(&user::SEEDS) {
         let seed = name.strip_prefix(user::SEED_PREFIX).filter(|seed| !seed.is_empty())?;
         return Some(Identity { seed, is_extension: false });
     }
-    // Terrarium's own; upstream's is an account.
+    // The user is Terrarium's own; upstream's is an account.
     if let Some(seed) = name.strip_prefix(user::PROVIDER_LOCAL_PREFIX) {
         return Some(Identity { seed, is_extension: true });
     }
@@ -53,15 +53,15 @@ pub fn identity<'a>(name: &'a str, groups: &[&'a str]) -> Option<Identity<'a>> {
     account.starts_with(EXTENSION_ACCOUNT_PREFIX).then_some(Identity { seed, is_extension: true })
 }
 
-/// What is known of who belongs to whom.
+/// Known relations between objects and seeds.
 pub trait Relations {
-    /// Whether an object is known at all.
+    /// Returns true if an object is known.
     fn exists(&self, object: &Vertex) -> bool;
-    /// Whether an object belongs to a seed.
+    /// Returns true if an object belongs to a seed.
     fn belongs(&self, object: &Vertex, seed: &str) -> bool;
 }
 
-/// What may be done with a resource: with what belongs to the seed, with everything, and in which subresources.
+/// Allowed verbs for a resource: for objects of the seed and for all objects; and its allowed subresources.
 #[derive(Clone, Copy, Default)]
 struct Access {
     own: &'static [&'static str],
@@ -71,7 +71,7 @@ struct Access {
 
 const READ: &[&str] = &["get", "list", "watch"];
 
-/// What may be done with a resource; `None`: this is no matter of seeds.
+/// Returns the allowed verbs for a resource; `None`: seeds have no rules about it.
 fn access(group: &str, plural: &str, is_extension: bool) -> Option<Access> {
     const CHANGE: &[&str] = &["update", "patch"];
     const REMOVE: &[&str] = &["update", "patch", "delete"];
@@ -118,10 +118,10 @@ fn access(group: &str, plural: &str, is_extension: bool) -> Option<Access> {
     }
 }
 
-/// Whether a seed's client may do something in the garden.
+/// Allows a request of a seed's client in the garden.
 ///
 /// # Errors
-/// Why this does not allow it; others may. Empty: this is no matter of seeds.
+/// The reason why these rules do not allow it; others may. Empty: they do not apply to the resource.
 pub fn decide(who: Identity<'_>, asked: &Attributes<'_>, relations: &dyn Relations) -> Result<(), String> {
     let Identity { seed, is_extension } = who;
     let Some(access) = access(asked.group, asked.resource, is_extension) else { return Err(String::new()) };
@@ -153,7 +153,7 @@ pub fn decide(who: Identity<'_>, asked: &Attributes<'_>, relations: &dyn Relatio
     Err(format!("no relationship found between seed '{seed}' and this object"))
 }
 
-/// What does not follow from who belongs to whom.
+/// Decides the requests that do not depend on relations to a seed; `None`: the relations decide.
 fn special(who: Identity<'_>, asked: &Attributes<'_>) -> Option<Result<(), String>> {
     let is_own_namespace = asked.namespace.strip_prefix(namespace::SEED_PREFIX) == Some(who.seed);
     match (asked.group, asked.resource) {
@@ -179,18 +179,18 @@ fn special(who: Identity<'_>, asked: &Attributes<'_>) -> Option<Result<(), Strin
     }
 }
 
-/// What is created, changed or deleted, as far as it tells whose it is.
+/// Properties of a created, changed or deleted object from which its seed follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written<'a> {
-    /// Whether it is new.
+    /// True if the object is created.
     pub is_new: bool,
-    /// Whether it is to be deleted.
+    /// True if the object is deleted.
     pub is_deletion: bool,
     /// API group.
     pub group: &'a str,
     /// Plural name.
     pub plural: &'a str,
-    /// Namespace; empty for all, and for what has none.
+    /// Namespace; empty for all namespaces, and for cluster-scoped objects.
     pub namespace: &'a str,
     /// Name of the object; empty for collections.
     pub name: &'a str,
@@ -202,10 +202,10 @@ pub struct Written<'a> {
     pub seed_uid: &'a str,
 }
 
-/// Whether a seed's client may write an object.
+/// Allows a seed's client to write an object.
 ///
 /// # Errors
-/// The text of the webhook that upstream has for this.
+/// The text of upstream's webhook.
 pub fn restrict(who: Identity<'_>, written: &Written<'_>, relations: &dyn Relations) -> Result<(), String> {
     restricted(who, written, relations)
         .map_err(|why| format!("admission webhook \"{WEBHOOK}\" denied the request: {why}"))
@@ -268,10 +268,10 @@ fn restricted(who: Identity<'_>, written: &Written<'_>, relations: &dyn Relation
 mod tests {
     use super::*;
 
-    /// Knows what belongs to seed `a`, and one Shoot that belongs to another.
-    struct Known;
+    /// Relations in which objects `own…` belong to seed `a`, and the object `missing` does not exist.
+    struct OwnObjects;
 
-    impl Relations for Known {
+    impl Relations for OwnObjects {
         fn exists(&self, object: &Vertex) -> bool {
             object.name != "missing"
         }
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_from_a_seed_is_known_by_name_and_group() {
+    fn clients_of_a_seed_are_identified_by_name_and_group() {
         let seeds = ["gardener.cloud:system:seeds", "system:authenticated"];
         let none: [&str; 1] = ["system:authenticated"];
         for (name, groups, expected) in [
@@ -333,7 +333,7 @@ get    apps                deployments     garden     own   => no matter of seed
             let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
             let asked = Attributes { verb, group, resource, subresource, namespace, name, path: "" };
             let who = Identity { seed: "a", is_extension: false };
-            let decided = match decide(who, &asked, &Known) {
+            let decided = match decide(who, &asked, &OwnObjects) {
                 Ok(()) => "allowed".to_owned(),
                 Err(why) if why.is_empty() => "no matter of seeds".to_owned(),
                 Err(why) => why,
@@ -347,7 +347,7 @@ get    apps                deployments     garden     own   => no matter of seed
         let who = Identity { seed: "a", is_extension: true };
         let asked = |verb, group, resource, namespace, name| {
             let asked = Attributes { verb, group, resource, namespace, name, ..Attributes::default() };
-            decide(who, &asked, &Known)
+            decide(who, &asked, &OwnObjects)
         };
         assert_eq!(asked("create", "coordination.k8s.io", "leases", "seed-a", "x"), Ok(()));
         assert_eq!(
@@ -417,7 +417,11 @@ get    apps                deployments     garden     own   => no matter of seed
             (Written { plural: "serviceaccounts", namespace: "seed-a", name: "x", ..new }, true),
             (Written { group: "core.gardener.cloud", plural: "shoots", name: "x", ..new }, true),
         ] {
-            assert_eq!(restrict(who, &written, &Known), if allowed { Ok(()) } else { other.clone() }, "{written:?}");
+            assert_eq!(
+                restrict(who, &written, &OwnObjects),
+                if allowed { Ok(()) } else { other.clone() },
+                "{written:?}"
+            );
         }
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of a log that are damaged or missing: what is there is found, and nothing is lost without a word.
+//! Files of a log that are damaged or missing: readable entries are found, and nothing is lost without a report.
 
 use super::restart::{close, done, files, fill, open, shown};
 use super::*;
 use crate::conformance::{delete, put};
 
-/// What a log shows.
+/// Content of a log.
 type Shown = (Revision, Vec<Arc<Entry>>, Snapshot);
 
 /// A log with several journals and two checkpoints, left cleanly; with a base if history was forgotten.
@@ -44,7 +44,7 @@ fn flip(path: &Path, at: usize) {
     fs::write(path, bytes).expect("written");
 }
 
-/// Whatever single file is gone: the log is found as it was, or refused; never with less in it.
+/// Without any single file the log is found unchanged, or refused; never with less in it.
 #[test]
 fn a_file_that_is_gone_is_made_good_or_refused() {
     for forgets in [false, true] {
@@ -63,13 +63,14 @@ fn a_file_that_is_gone_is_made_good_or_refused() {
                 Err(_) => refused.push(name),
             }
         }
-        // The state at which history begins is nowhere else.
+        // No other file has the state at which history begins.
         let base = files(&directory, "checkpoint")[0].clone();
         assert_eq!(refused, if forgets { vec![base] } else { Vec::new() }, "{whole:?}");
     }
 }
 
-/// Pairs of files, with the store among them: journals that are gone with it are not found anywhere.
+/// Pairs of missing files, with the store among them: the records of journals that are lost with it are in no other
+/// file.
 #[test]
 fn files_that_are_gone_together_leave_no_log_with_less_in_it() {
     let (directory, before) = made(true);
@@ -88,7 +89,7 @@ fn files_that_are_gone_together_leave_no_log_with_less_in_it() {
                     log.trouble(),
                     log.recovery()
                 );
-                // Revisions that may have been given out are not given out again.
+                // Revisions that may have been assigned are not assigned again.
                 assert!(log.head() >= before.0, "{first} and {second} are gone");
                 assert_eq!(shown(&log).2, before.2, "{first} and {second} are gone");
                 close(log);
@@ -107,8 +108,8 @@ fn files_that_are_gone_together_leave_no_log_with_less_in_it() {
     assert_eq!(SledLog::open(&*directory, existing).expect_err("nothing is left"), missing);
 }
 
-/// A flipped bit in any journal, which a start need not read: a look at everything finds it, a clean stop heals it, and
-/// so does a repair.
+/// A flipped bit in any journal, which a start need not read: an examination of all files finds it, a clean stop
+/// heals it, and so does a repair.
 #[test]
 fn a_flipped_bit_in_a_journal_is_found_and_healed() {
     let (directory, before) = made(true);
@@ -119,7 +120,7 @@ fn a_flipped_bit_in_a_journal_is_found_and_healed() {
             copy(&directory, &copied);
             flip(&copied.join(&name), at);
             let damage = SledLog::examine(&*copied).expect("readable");
-            // In the last file, which holds no entry, it looks like what a crash leaves.
+            // In the last file, which holds no entry, it is indistinguishable from the effect of a crash.
             let is_last = files(&directory, "journal").last() == Some(&name);
             assert!(damage.is_some() || is_last, "{name} at {at}");
             assert!(damage.is_none_or(|damage| damage.remedy == Remedy::Heal), "{name} at {at}");
@@ -133,7 +134,7 @@ fn a_flipped_bit_in_a_journal_is_found_and_healed() {
                 block_on(done(&log, put("more", 1)));
                 close(log);
                 assert_eq!(SledLog::examine(&**directory), Ok(None), "{name} at {at}, after a clean stop");
-                // Now only the journals know.
+                // Now only the journals have the records.
                 remove(&directory.join(STORE));
                 remove(&directory.join(CLEAN));
                 let log = open(directory);
@@ -159,10 +160,10 @@ fn a_checkpoint_that_is_damaged_is_found_and_made_again() {
     assert_eq!(SledLog::examine(&*directory), Ok(None));
 }
 
-/// Without the store, a damaged journal in the middle costs history behind a checkpoint, or what came later; only who
-/// asks for it loses it, and is told what.
+/// Without the store, damage in the middle of a journal costs history behind a checkpoint, or later entries; the loss
+/// happens only on request, and is reported.
 #[test]
-fn what_cannot_be_healed_is_given_up_only_when_asked_for() {
+fn unrecoverable_entries_are_dropped_only_on_request() {
     let (directory, before) = made(false);
     let journals = files(&directory, "journal");
     remove(&directory.join(STORE));
@@ -171,7 +172,7 @@ fn what_cannot_be_healed_is_given_up_only_when_asked_for() {
     assert!(matches!(refused, Err(OpenError::Corrupt { .. })), "{refused:?}");
     let damage = SledLog::examine(&*directory).expect("readable").expect("damage");
     let Remedy::Forget(to) = damage.remedy else { panic!("{damage:?}") };
-    assert!(SledLog::repair(&*directory, false).is_err(), "nobody asked to lose something");
+    assert!(SledLog::repair(&*directory, false).is_err(), "no loss was requested");
 
     let without = Scratch::new();
     copy(&directory, &without);
@@ -188,7 +189,7 @@ fn what_cannot_be_healed_is_given_up_only_when_asked_for() {
     let Some(Damage { remedy: Remedy::Cut(after, lost), .. }) = SledLog::examine(&*without).expect("readable") else {
         panic!("nothing but the journals is left")
     };
-    assert!(SledLog::repair(&*without, false).is_err(), "nobody asked to lose something");
+    assert!(SledLog::repair(&*without, false).is_err(), "no loss was requested");
     SledLog::repair(&*without, true).expect("repaired");
     let log = open(&without);
     let entries = shown(&log).1;
@@ -271,7 +272,7 @@ fn assert_in_place(directory: &Path, what: &str) {
     }
 }
 
-/// Asserts that a damaged log is opened as it was, and that its journals then hold all of it, each its own part.
+/// Asserts that a damaged log is opened unchanged, and that its journals then hold all of it, each its own part.
 fn assert_healed(directory: &Path, before: &Shown, what: &str) {
     let damage = SledLog::examine(directory).expect("readable").map(|damage| damage.remedy);
     assert_eq!(damage, Some(Remedy::Heal), "{what}");
@@ -293,7 +294,7 @@ fn assert_run(found: &[Arc<Entry>], before: &Shown, what: &str) {
     assert!(found.iter().eq(whole), "{what}: not a run of what was written");
 }
 
-/// Neighbouring journals are lost while the store has their records: each gets its own part again.
+/// Neighbouring journals are lost while the store has their records: each is restored with its own part.
 #[test]
 fn journals_lost_together_are_made_good_from_the_store() {
     for forgets in [false, true] {
@@ -318,7 +319,8 @@ fn journals_lost_together_are_made_good_from_the_store() {
     }
 }
 
-/// Records stand in a journal before or behind their own: an earlier version healed so, and files can be exchanged.
+/// Records are in a journal before or after their own: an earlier version healed that way, and files can be
+/// exchanged.
 #[test]
 fn records_in_the_wrong_journal_are_put_in_place() {
     let (crashed, before) = left_by_a_crash(false, true);
@@ -461,7 +463,7 @@ fn a_refusal_says_how_many_revisions_are_missing() {
     assert!(error.contains(&format!("revisions {} to {to} are missing: {missing} at least", after.0 + 1)), "{error}");
 }
 
-/// A kind of damage: its name, and what does it to a file.
+/// A kind of damage: its name, and a function that applies it to a file.
 type Way = (&'static str, fn(&Path));
 
 /// Ways in which a file is damaged or lost.
@@ -542,7 +544,7 @@ fn an_unreadable_end_counts_as_a_removed_one() {
 fn a_damaged_file_is_not_taken_more_lightly_than_a_missing_one() {
     for forgets in [false, true] {
         let (crashed, before) = left_by_a_crash(forgets, false);
-        // As a stop before it left it: an earlier end.
+        // The mark of an earlier stop: an earlier end.
         fs::write(crashed.join(CLEAN), "7").expect("written");
         let journal = files(&crashed, "journal").pop().expect("a journal");
         let names =

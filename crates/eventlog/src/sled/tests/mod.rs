@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The conformance suite, and what only a log on disk can do.
+//! The conformance suite, and tests of properties that only a log on disk has.
 
 mod damage;
 mod power_loss;
@@ -15,7 +15,7 @@ use super::*;
 use crate::conformance::block_on;
 use crate::observed::Observed;
 
-/// A directory that is gone after the test.
+/// A directory that is removed after the test.
 #[derive(Debug)]
 pub(super) struct Scratch(PathBuf);
 

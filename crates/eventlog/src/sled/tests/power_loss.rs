@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Power failures: what a disk may hold of what was written between two syncs.
+//! Power failures: possible contents of a disk for data that was written between two syncs.
 //!
-//! The files are recorded after each step. Of the pages that changed any may have reached the disk and any not, and a
-//! file that grew may have any length in between. The journal only grows, so that its content at every sync is a prefix
-//! of what was recorded; of sled's file any page that changed around the sync may be old or new.
+//! The files are recorded after each step. Any subset of the changed pages may have reached the disk, and a file that
+//! grew may have any length in between. The journal only grows, so that its content at every sync is a prefix of the
+//! recorded one; of sled's file any page that changed around the sync may be old or new.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ fn write(directory: &Path, files: &Files) {
     }
 }
 
-/// Draws from a seed, one after the other.
+/// Random numbers from a seed, in sequence.
 struct Draws {
     random: Random,
     count: u64,
@@ -56,7 +56,7 @@ impl Draws {
         self.random.below(bound, "power loss", "", self.count)
     }
 
-    /// A file of which some of the pages that changed were written.
+    /// Returns a file of which some of the changed pages were written.
     fn mix(&mut self, old: &[u8], new: &[u8]) -> Vec<u8> {
         let share = [0, 10, 50, 90, 100][usize::try_from(self.below(5)).expect("small")];
         let mut mixed = old.to_vec();
@@ -76,7 +76,7 @@ impl Draws {
     }
 }
 
-/// Where the frames of a journal end.
+/// Returns the ends of a journal's frames.
 fn ends(journal: &[u8]) -> Vec<usize> {
     let mut rest = journal;
     let mut ends = Vec::new();
@@ -86,7 +86,7 @@ fn ends(journal: &[u8]) -> Vec<usize> {
     ends
 }
 
-/// Appends that end up in few groups; objects of very different sizes.
+/// Makes appends that form few groups; objects of very different sizes.
 fn step(log: &SledLog, draws: &mut Draws, most: u64) {
     block_on(async {
         let state = log.state_at(log.head()).await.expect("the head");
@@ -112,7 +112,7 @@ fn step(log: &SledLog, draws: &mut Draws, most: u64) {
     });
 }
 
-/// Opens what a power failure left, and compares it with the entries that had been acknowledged.
+/// Opens the files after a power failure, and compares the log with the entries that had been acknowledged.
 #[track_caller]
 fn check(directory: &Path, acknowledged: &[Arc<Entry>], what: &str) -> Recovery {
     let log = SledLog::open(directory, Options::default());
@@ -134,7 +134,8 @@ fn check(directory: &Path, acknowledged: &[Arc<Entry>], what: &str) -> Recovery 
     })
 }
 
-/// Tears `samples` times in each of `steps` steps of up to `most` appends; how often the store was made anew.
+/// Simulates power failures: `samples` in each of `steps` steps of up to `most` appends. Returns the number of
+/// rebuilt stores.
 fn explore(seed: u64, steps: u64, most: u64, samples: u64) -> u64 {
     let (directory, lost) = (Scratch::new(), Scratch::new());
     let mut draws = Draws { random: Random::new(seed), count: 0 };
@@ -143,8 +144,8 @@ fn explore(seed: u64, steps: u64, most: u64, samples: u64) -> u64 {
     let (mut torn, mut tried, mut rebuilt) = (0, 0, 0);
     for number in 0..steps {
         if number % 6 == 5 {
-            // Frees segments of sled's file, which it uses again then. Order and syncs of the files that are replaced
-            // and removed here are their own; what is mixed is what appends write.
+            // Frees segments of sled's file, which it then uses again. Files that are replaced and removed here have
+            // their own order and syncs; only data that appends write is mixed.
             let to = Revision(log.compacted().0.max(log.head().0.saturating_sub(300)));
             block_on(log.compact(to)).expect("retained");
             old = record(&directory);

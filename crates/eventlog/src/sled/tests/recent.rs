@@ -9,7 +9,7 @@ use crate::conformance::{delete, put, update_status};
 use crate::log::Message;
 use crate::{Replay, Revision};
 
-/// Followers that are a moment behind the head need nothing of sled, which is opened behind the start.
+/// Followers that are slightly behind the head need nothing of sled, which is opened after the start.
 #[test]
 fn followers_of_a_start_do_not_wait_for_sled() {
     let directory = Scratch::new();
@@ -49,7 +49,7 @@ fn followers_of_a_start_do_not_wait_for_sled() {
     }
     assert_eq!(replay.difference(&states[states.len() - 1].1), None);
     drop(held);
-    // The store says the same of what it keeps: heartbeats that others followed are no history.
+    // The store returns the same retained entries: heartbeats that were followed by others are not history.
     let kept = block_on(log.read(start, head, None)).expect("retained");
     let revisions: Vec<Revision> = kept.iter().map(|entry| entry.revision).collect();
     let expected: Vec<Revision> = told.iter().filter(|entry| !entry.volatile).map(|entry| entry.revision).collect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A log that is opened again: after a clean stop, without one, damaged, elsewhere.
+//! A log that is opened again: after a clean stop, without one, damaged, in another place.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -47,7 +47,7 @@ pub(super) fn fill(log: &SledLog, rounds: u64) {
     });
 }
 
-/// What a log shows: head, entries, state.
+/// Returns the content of a log: head, entries, state.
 pub(super) fn shown(log: &SledLog) -> (Revision, Vec<Arc<Entry>>, Snapshot) {
     block_on(async {
         let head = log.head();
@@ -65,7 +65,7 @@ pub(super) fn files(directory: &Path, prefix: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_was_left_cleanly_is_found_as_it_was() {
+fn a_cleanly_closed_store_is_unchanged_when_reopened() {
     let directory = Scratch::new();
     let log = open(&directory);
     fill(&log, 30);
@@ -91,7 +91,7 @@ fn what_was_left_cleanly_is_found_as_it_was() {
 }
 
 #[test]
-fn what_was_acknowledged_is_found_without_a_clean_stop() {
+fn acknowledged_entries_survive_an_unclean_stop() {
     let (directory, other) = (Scratch::new(), Scratch::new());
     let log = SledLog::open(&*directory, Options { checkpoint_after: 50, ..Options::default() }).expect("a new log");
     fill(&log, 40);
@@ -125,7 +125,7 @@ fn revisions_of_lost_heartbeats_are_not_used_again() {
     let state = block_on(copied.state_at(copied.head())).expect("the head");
     assert_eq!(state.iter().map(|(_, at, _)| *at).collect::<Vec<_>>(), [created]);
     let subscribed = copied.subscribe(last, None);
-    assert!(subscribed.is_ok(), "who saw a heartbeat can go on");
+    assert!(subscribed.is_ok(), "a subscriber that saw a heartbeat can go on");
     drop(subscribed);
     let next = block_on(done(&copied, update("a", created, 5)));
     assert!(next > last);
@@ -134,7 +134,7 @@ fn revisions_of_lost_heartbeats_are_not_used_again() {
 }
 
 #[test]
-fn guards_hold_over_a_restart_for_who_has_read_since() {
+fn guards_hold_over_a_restart_for_callers_that_have_read_since() {
     let directory = Scratch::new();
     let log = open(&directory);
     let mut a = block_on(async {
@@ -169,7 +169,7 @@ fn history_is_kept_up_to_twice_its_length_and_its_files_go() {
     fill(&log, 150);
     let base = log.compacted();
     assert!(base > Revision(0));
-    // What the keeper is doing at the moment is behind this.
+    // The answer follows the keeper's present job.
     block_on(log.compact(base)).expect("retained");
     let before = shown(&log);
     assert_eq!(before.1.first().map(|entry| entry.revision > log.compacted()), Some(true));
@@ -195,7 +195,7 @@ fn history_is_kept_up_to_a_size() {
     let log = log.expect("a new log");
     for _ in 0..10 {
         fill(&log, 60);
-        // What the keeper is doing at the moment is behind this.
+        // The answer follows the keeper's present job.
         block_on(log.compact(log.compacted())).expect("retained");
         let size = directory::size_of(&log.0.shared.directory, "journal");
         assert!(size < 2 * keep, "{size} bytes");
@@ -275,7 +275,7 @@ fn temporary_files_of_a_killed_process_are_removed() {
 }
 
 #[test]
-fn a_store_that_is_damaged_is_made_anew() {
+fn a_damaged_store_is_rebuilt() {
     let directory = Scratch::new();
     let log = open(&directory);
     fill(&log, 60);
@@ -399,9 +399,9 @@ fn a_store_that_is_still_in_use_is_waited_for() {
     close(reopened);
 }
 
-/// A power failure may bring back pages of sled's that hold what compaction had dropped, and not all of it.
+/// A power failure may bring back pages of sled's with a part of the records that compaction had dropped.
 #[test]
-fn what_comes_back_from_before_the_base_is_no_trouble() {
+fn stale_segments_from_before_the_base_cause_no_trouble() {
     let directory = Scratch::new();
     let log = open(&directory);
     fill(&log, 20);
@@ -489,7 +489,7 @@ fn a_journal_without_its_tail_is_healed_from_the_store() {
     fill(&log, 10);
     let before = shown(&log);
     close(log);
-    // As after a crash: the store has what the journal had.
+    // Like after a crash: the store has the journal's records.
     for name in files(&directory, "checkpoint").iter().chain([&CLEAN.to_owned()]) {
         fs::remove_file(directory.join(name)).expect("removed");
     }
@@ -517,7 +517,7 @@ fn a_journal_that_is_damaged_in_its_middle_is_refused() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&path, bytes).expect("written");
-    // The store would make it good.
+    // The store would restore the tail.
     let _ = fs::remove_dir_all(copied.join(STORE));
     match SledLog::open(&*copied, Options::default()) {
         Err(OpenError::Corrupt { reason, .. }) => {
@@ -589,8 +589,8 @@ fn appends_wait_while_too_much_is_not_durable() {
     close(log);
 }
 
-/// Readers in the process see an entry at once. A copy of the files has what was said to be durable, and not more than
-/// was shown.
+/// Readers in the process see an entry at once. A copy of the files has all durable entries, and none that were not
+/// shown.
 #[test]
 fn entries_are_shown_before_they_are_durable() {
     let (directory, copied) = (Scratch::new(), Scratch::new());
@@ -621,7 +621,7 @@ fn entries_are_shown_before_they_are_durable() {
     close(log);
 }
 
-/// A heartbeat behind what is durable is durable at once, and wakes no thread.
+/// A heartbeat after the last durable entry is durable at once, and wakes no thread.
 #[test]
 fn heartbeats_within_what_is_reserved_need_no_write() {
     let directory = Scratch::new();
@@ -635,7 +635,7 @@ fn heartbeats_within_what_is_reserved_need_no_write() {
     close(log);
 }
 
-/// A checkpoint that was due while nothing could be written is made later, and those after it.
+/// A checkpoint that was due while nothing could be written is made later, and so are those after it.
 #[test]
 fn checkpoints_go_on_after_a_write_that_failed() {
     let directory = Scratch::new();
@@ -652,7 +652,7 @@ fn checkpoints_go_on_after_a_write_that_failed() {
     while !log.0.shared.published().work.records.is_empty() {
         std::thread::yield_now();
     }
-    // Comes while the writer has taken the one before.
+    // Appended while the writer works on the entry before.
     at = shown(update("a", due, 11));
     drop(writing);
     block_on(log.durable(at)).expect_err("there is no room");
@@ -660,7 +660,7 @@ fn checkpoints_go_on_after_a_write_that_failed() {
     for number in 12..72 {
         at = write(update("a", at, number));
         if number % 12 == 0 {
-            // The keeper answers after the checkpoint that it was asked for; while it writes one, no other is due.
+            // The keeper answers after the checkpoint; while it writes one, no other is due.
             block_on(log.compact(Revision(1))).expect("retained");
         }
     }
@@ -710,7 +710,7 @@ fn a_closed_log_refuses_everything_and_ends_subscriptions() {
 }
 
 #[test]
-fn facts_are_kept_beside_the_log() {
+fn facts_are_kept_next_to_the_log() {
     let directory = Scratch::new();
     let log = open(&directory);
     assert_eq!(log.fact("seed"), None);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A log that cannot write: its directory is gone, or there is no room.
+//! A log that cannot write: its directory was removed, or there is no room.
 
 use super::*;
 use crate::conformance::{delete, put, update, update_status};
@@ -13,7 +13,8 @@ fn append(log: &SledLog, append: Append) -> Result<Revision, AppendError> {
     block_on(append_durably(log, append)).map(|done| done.revision)
 }
 
-/// However the directory goes, also without a write, the next append is refused, reads go on, and the log says why.
+/// After any removal of the directory, also without a write, the next append is refused, reads go on, and the log
+/// reports the reason.
 #[test]
 fn a_log_whose_directory_is_gone_takes_no_writes_and_says_so() {
     type Way = (&'static str, fn(&Path));
@@ -52,7 +53,8 @@ fn a_log_whose_directory_is_gone_takes_no_writes_and_says_so() {
             assert!(message.contains(expected), "{message}");
             assert_eq!(block_on(log.trouble_after(None)), Some(Trouble::Gone(message.clone())));
             let state = block_on(log.state_at(log.head())).expect("the head");
-            // Only the writer finds out about the journal alone: the entry was shown by then, and never becomes durable.
+            // The loss of the journal alone is detected only by the writer: the entry was shown by then, and never
+            // becomes durable.
             let expected = if expected == "the journal in" && !asked { Revision(created.0 + 1) } else { created };
             assert_eq!(state.iter().map(|(_, at, _)| *at).collect::<Vec<_>>(), [expected]);
             assert_eq!(append(&log, put("b", 1)), Err(AppendError::Storage(message.clone())));
@@ -85,9 +87,9 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
     block_on(log.close()).expect("no failure");
 }
 
-/// A store that cannot be used is made anew from the journals while the log is open.
+/// A store that cannot be used is rebuilt from the journals while the log is open.
 #[test]
-fn a_store_that_failed_is_made_anew() {
+fn a_failed_store_is_rebuilt() {
     let directory = Scratch::new();
     let log = open(&directory);
     let created = append(&log, put("a", 1)).expect("a write");

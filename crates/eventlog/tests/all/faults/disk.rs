@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Model of a disk, made from the shim's trace: synced data, and data that a power failure may lose.
+//! Model of a disk, built from the shim's trace: synced data, and data that a power failure may lose.
 //!
-//! Bytes of a file are safe once it was synced, a name once its folder was. Of the pages that were written since, any may
-//! have reached the disk, in place ones too, and a file that grew may have any length in between. Changes of names reach the
-//! disk in their order.
+//! Bytes of a file are safe once it was synced, a name once its folder was. Any subset of the pages that were written
+//! since may have reached the disk, also in place, and a file that grew may have any length in between. Changes of
+//! names reach the disk in their order.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -91,14 +91,14 @@ fn is_change(line: &str) -> bool {
 }
 
 impl Disk {
-    /// Number of moments at which the power may fail.
+    /// Number of instants at which the power may fail.
     pub(super) fn cuts(trace: &[u8]) -> u64 {
         let mut count = 0;
         lines(trace, |line, _| count += u64::from(is_change(line)));
         count
     }
 
-    /// A disk on which a directory is safe, as `log`.
+    /// Creates a disk on which a directory is safe, as `log`.
     pub(super) fn of(directory: &Path) -> Self {
         let mut disk = Self::default();
         disk.add(directory, Path::new("log"));
@@ -120,7 +120,7 @@ impl Disk {
         }
     }
 
-    /// The file with a number of the system's.
+    /// Returns the file with an inode number.
     fn file(&mut self, number: u64) -> Option<&mut File> {
         let at = *self.numbers.get(&number)?;
         self.files.get_mut(at)
@@ -230,7 +230,7 @@ impl Disk {
     }
 }
 
-/// Sequence of random numbers from a seed.
+/// Random numbers from a seed, in sequence.
 struct Draws {
     random: Random,
     cut: u64,
@@ -244,7 +244,7 @@ impl Draws {
         usize::try_from(drawn).expect("below a usize")
     }
 
-    /// A file of which some of the pages that changed were written.
+    /// Returns a file of which some of the changed pages were written.
     fn mix(&mut self, safe: &[u8], now: &[u8]) -> Vec<u8> {
         let share = [0, 10, 50, 90, 100][self.below(5)];
         let mut mixed = safe.to_vec();

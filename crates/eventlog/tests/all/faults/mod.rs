@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! File operations that fail: every one of a start after a crash, a hundred writes, an image, a compaction and a stop, those
-//! of sled
-//! among them. Each fails as a full disk, as an error of the device and as a short write, and the power fails after each.
+//! File operations that fail: every one of a start after a crash, a hundred writes, an image, a compaction and a
+//! stop, including those of sled. Each fails as a full disk, as an error of the device and as a short write, and the
+//! power fails after each.
 //!
-//! `shim.c` is preloaded into a process that does the work. It names each operation by its kind, its file and a number, so
-//! that a fault hits the same operation in each run, and traces writes and syncs. From this trace [`disk`] derives the
-//! states that a power failure may leave.
+//! `shim.c` is preloaded into the process that writes. It names each operation by its kind, its file and a number, so
+//! that a fault hits the same operation in each run, and traces writes and syncs. From this trace [`disk`] derives
+//! the states that a power failure may leave.
 //!
 //! A bounded part runs always; `TERRARIUM_TEST_FAULTS=all` runs everything.
 
@@ -61,7 +61,7 @@ impl Drop for Scratch {
 /// Acknowledged entries that are no heartbeats: writer and sequence by revision.
 type Acknowledged = BTreeMap<u64, (u64, u64)>;
 
-/// True if everything is to be run.
+/// True if all runs are requested.
 fn is_full() -> bool {
     std::env::var_os("TERRARIUM_TEST_FAULTS").is_some_and(|all| all == "all")
 }
@@ -70,8 +70,8 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
 }
 
-/// Writes as a landscape does: objects are created, changed and deleted, with heartbeats between. Each acknowledgement is
-/// passed on.
+/// Writes like a landscape: objects are created, changed and deleted, with heartbeats between. `acknowledge` gets
+/// each acknowledgement.
 async fn write(log: &SledLog, writer: u64, writes: u64, mut acknowledge: impl FnMut(u64, (u64, u64))) {
     for number in 0..writes {
         let name = format!("object-{}", number % 7);
@@ -145,7 +145,7 @@ fn crashed(name: &str) -> (Scratch, Acknowledged) {
     (left, acknowledged)
 }
 
-/// The shim, built.
+/// Builds the shim.
 fn shim(folder: &Scratch) -> PathBuf {
     let (source, built) = (folder.join("shim.c"), folder.join("shim.so"));
     fs::write(&source, include_str!("shim.c")).expect("written");
@@ -170,7 +170,7 @@ fn run(name: &str, shim: &Path, left: &Scratch, before: &Acknowledged, faults: &
     copy(&left.join("log"), &folder.join("log"));
     let trace = folder.0.with_extension("trace");
     let _ = fs::remove_file(&trace);
-    // A process that hangs is ended, and has failed.
+    // A process that hangs is killed, and counts as failed.
     let mut child = Command::new("timeout")
         .args(["-s", "KILL", "60"])
         .arg(std::env::current_exe().expect("this test"))
@@ -234,7 +234,7 @@ fn check(directory: &Path, acknowledged: &Acknowledged, what: &str) {
     assert_eq!(SledLog::examine(directory), Ok(None), "{what}");
 }
 
-/// Every operation of a run: name, file and number, as the shim names it.
+/// Returns every operation of a run: name, file and number, as the shim names it.
 fn operations(trace: &[u8]) -> Vec<String> {
     let mut all = Vec::new();
     disk::lines(trace, |line, _| {
@@ -247,7 +247,7 @@ fn operations(trace: &[u8]) -> Vec<String> {
     all
 }
 
-/// Each way in which an operation fails.
+/// Returns the ways in which an operation fails.
 fn kinds(operation: &str) -> &'static [&'static str] {
     match operation.split(' ').next() {
         Some("write") => &["full", "error", "short"],
@@ -320,7 +320,7 @@ fn no_two_failing_file_operations_lose_acknowledged_entries() {
 fn no_power_failure_loses_acknowledged_entries() {
     let (tools, (left, before)) = (Scratch::new("power-tools"), crashed("power"));
     let shim = shim(&tools);
-    // The files have other numbers in the copy.
+    // The files have other inode numbers in the copy.
     let run = run("power", &shim, &left, &before, "");
     let cuts = Disk::cuts(&run.trace);
     let torn = Scratch::new("torn");
