@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From a body to an object of the kind.
+//! Decoding of a body to an object of the kind.
 
 use apimachinery::decode::{self, DecodeError, Decoded};
 use apimachinery::field::{FieldError, Path};
@@ -17,13 +17,13 @@ use crate::request::FieldValidation;
 use crate::status::{Failure, Result};
 use crate::yaml;
 
-/// A decoded body and what there is to warn of.
+/// A decoded body and its warnings.
 pub(super) struct Draft {
     pub(super) tree: Value,
     pub(super) warnings: Vec<String>,
 }
 
-/// The kind that a body must be of.
+/// The expected kind of a body.
 pub(super) struct Expected<'a> {
     pub(super) group: &'a str,
     pub(super) version: &'a str,
@@ -44,7 +44,7 @@ impl Scope {
         self.draft_of(&self.names().into(), body, validation)
     }
 
-    /// Reads a body that is of another kind than the resource.
+    /// Reads a body of another kind than the resource.
     pub(super) fn draft_of(&self, expected: &Expected<'_>, body: &[u8], validation: FieldValidation) -> Result<Draft> {
         if input(self.call.header(CONTENT_TYPE)) != Input::Json {
             return Err(unsupported_body(!self.names().info.custom));
@@ -82,13 +82,13 @@ impl Scope {
         Ok(Draft { tree, warnings })
     }
 
-    /// Whether a body of a wrong shape is the strategy's to judge, as it is of kinds that clusters define for themselves:
-    /// they say what they demand in words of their own.
+    /// True if the strategy validates bodies of a wrong shape, as for custom kinds of clusters: their messages differ
+    /// from those of typed kinds.
     fn judges(&self, error: &DecodeError) -> bool {
         !error.malformed && self.names().described.is_some()
     }
 
-    /// The typed object of a pruned tree.
+    /// Returns the typed object of a pruned tree.
     pub(super) fn object(&self, tree: Value) -> Result<Box<AnyObject>> {
         self.kind.read_tree(tree).map_err(|error| Failure::BadRequest(cannot_be_handled(&self.names().into(), &error)))
     }
