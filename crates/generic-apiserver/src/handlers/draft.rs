@@ -93,9 +93,9 @@ impl Scope {
         self.kind.read_tree(tree).map_err(|error| Failure::BadRequest(cannot_be_handled(&self.names().into(), &error)))
     }
 
-    /// Patches a tree and checks it against the schema. Where that fails, what is shown is a strategic merge patch
-    /// itself, else the patched tree, which is made again for it: almost all patches succeed, and a copy of each tree
-    /// would be what they pay for those that do not.
+    /// Patches a tree and checks it against the schema. If that fails, the error shows a strategic merge patch itself,
+    /// or otherwise the patched tree, which is computed again for it: almost all patches succeed, so they do not pay
+    /// for a copy of each tree.
     pub(super) fn pruned(
         &self,
         make: impl Fn() -> Result<Value>,
@@ -113,7 +113,7 @@ impl Scope {
         self.checked(decoded, shown, validation)
     }
 
-    /// A patched tree, or a patch, that was checked against the schema; `shown`: the text of a refusal.
+    /// Checks the result of decoding a patched tree, or a patch; `shown`: the text of a refusal.
     pub(super) fn checked(
         &self,
         decoded: std::result::Result<Decoded, DecodeError>,
@@ -139,7 +139,7 @@ impl Scope {
         Ok(Draft { tree, warnings })
     }
 
-    /// Checks `apiVersion` and `kind`, which may be absent, and fills them in.
+    /// Checks `apiVersion` and `kind`, which may be absent, and sets them.
     fn own_type(&self, expected: &Expected<'_>, tree: &mut Value) -> Result<()> {
         let own = group_version(expected.group, expected.version);
         let text = |field: &str| tree[field].as_str().filter(|text| !text.is_empty());
@@ -183,7 +183,7 @@ impl Scope {
         Ok(())
     }
 
-    /// 422 for violations found by hooks.
+    /// Returns a 422 if hooks found violations.
     pub(super) fn invalid(&self, name: &str, errors: &[FieldError]) -> Result<()> {
         if errors.is_empty() {
             return Ok(());
@@ -192,7 +192,7 @@ impl Scope {
     }
 }
 
-/// 422 for a patch whose result is no object of the kind.
+/// Returns the 422 for a patch whose result is not an object of the kind.
 fn patched(shown: String, text: &str) -> Failure {
     Failure::field(&GroupKind::default(), "", FieldError::invalid(&Path::new("patch"), shown, text))
 }
@@ -207,7 +207,7 @@ fn unrecognized(kind: &str, body: &[u8], error: &str) -> String {
     format!("the object provided is unrecognized (must be of type {kind}): {error} ({summary})")
 }
 
-/// Go's error if the version and kind of a body cannot be read; `None` if they can.
+/// Returns Go's error if the version and kind of a body cannot be read; `None` if they can.
 fn untyped(body: &[u8]) -> Option<String> {
     let name = |value: &Value| match value {
         Value::Array(_) => "array",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which webhook is asked about which request.
+//! Configurations of webhooks, and the rules that select webhooks for requests.
 
 use apimachinery::meta::TextMap;
 
@@ -8,7 +8,7 @@ use apimachinery::selector::Labels;
 use chrono::TimeDelta;
 use serde::Deserialize;
 
-/// A ValidatingWebhookConfiguration or a MutatingWebhookConfiguration, as far as it acts.
+/// A ValidatingWebhookConfiguration or a MutatingWebhookConfiguration; fields without effect are left out.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Configuration {
@@ -30,7 +30,7 @@ pub(crate) struct Webhook {
     reinvocation_policy: String,
 }
 
-/// Where a webhook is.
+/// Address of a webhook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClientConfig {
@@ -42,7 +42,7 @@ pub struct ClientConfig {
     pub ca_bundle: String,
 }
 
-/// A Service, and what of it.
+/// A reference to a Service.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ServiceReference {
@@ -52,7 +52,7 @@ pub struct ServiceReference {
     pub name: String,
     /// Path of requests.
     pub path: String,
-    /// Port; 443 without one.
+    /// Port; `None`: 443.
     pub port: Option<u16>,
 }
 
@@ -66,7 +66,7 @@ struct Rule {
     scope: String,
 }
 
-/// What a request is about.
+/// Attributes of a request that rules and selectors match.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) operation: &'a str,
@@ -75,19 +75,19 @@ pub(crate) struct Asked<'a> {
     pub(crate) resource: &'a str,
     pub(crate) subresource: &'a str,
     pub(crate) namespace: &'a str,
-    /// Labels of the namespace; `None` for what has none.
+    /// Labels of the namespace; `None` for cluster-scoped objects.
     pub(crate) namespace_labels: Option<&'a TextMap>,
     /// Labels of the new and of the stored object.
     pub(crate) labels: [Option<&'a TextMap>; 2],
 }
 
 impl Webhook {
-    /// Whether it is to be asked.
+    /// True if rules and selectors of the webhook match the request.
     pub(crate) fn concerns(&self, asked: &Asked<'_>) -> bool {
         if !self.rules.iter().any(|rule| rule.matches(asked)) {
             return false;
         }
-        // A selector that cannot be read selects everything: rather ask too often.
+        // A selector that cannot be read selects everything: an unnecessary call is preferred to a missing one.
         let selects = |selector: &LabelSelector, labels: &TextMap| {
             Labels::from_selector(selector).map_or(true, |selector| selector.matches(labels))
         };
@@ -98,17 +98,17 @@ impl Webhook {
         objects.any(|labels| selects(&self.object_selector, labels))
     }
 
-    /// Whether a webhook that cannot be asked counts as one that allows.
+    /// True if a webhook that cannot be called counts as one that allows.
     pub(crate) fn fails_open(&self) -> bool {
         self.failure_policy == "Ignore"
     }
 
-    /// Whether it may be asked in a dry run.
+    /// True if the webhook may be called in a dry run.
     pub(crate) fn knows_dry_run(&self) -> bool {
         matches!(self.side_effects.as_str(), "None" | "NoneOnDryRun")
     }
 
-    /// Whether it is asked again when others have changed the object after it.
+    /// True if the webhook is called again when later webhooks have changed the object.
     pub(crate) fn is_reinvoked(&self) -> bool {
         self.reinvocation_policy == "IfNeeded"
     }
@@ -117,7 +117,7 @@ impl Webhook {
         TimeDelta::seconds(i64::from(self.timeout_seconds.unwrap_or(10)))
     }
 
-    /// Where it is, as messages show it.
+    /// URL of the webhook in messages.
     pub(crate) fn url(&self) -> String {
         let timeout = format!("timeout={}s", self.timeout().num_seconds());
         match &self.client_config.service {
