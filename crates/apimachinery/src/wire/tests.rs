@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values of every form, there and back.
+//! Values of every form, written and read.
 
 use std::collections::BTreeMap;
 
@@ -142,7 +142,7 @@ fn debug_names_every_field() {
 
 #[test]
 fn a_patch_is_merged_as_into_the_tree() {
-    // Opaque JSON as a tree has it: what no patch goes into keeps its text, also where a tree would not.
+    // Opaque JSON in a tree: values that no patch changes keep their text, also if a tree would not.
     let full = &FULL.replace(r#"{"b":1.0,"a":[1e3]}"#, r#"{"a":[1000],"b":1}"#);
     let mut kept = sample(FULL);
     merge(&mut kept, json!({"text": "t"})).expect("it fits");

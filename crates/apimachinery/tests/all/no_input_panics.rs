@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nothing that comes from outside panics, and what is JSON for others is JSON here.
+//! No input panics, and all JSON that other parsers accept is accepted here.
 
 use apimachinery::decode;
 use apimachinery::meta::ObjectMeta;

@@ -35,7 +35,7 @@ async fn lists_are_in_key_order() {
     assert_eq!(names(&list), ["n-b/a", "n/a-b", "n/a.b", "n/ab"]);
 }
 
-/// The server keeps the objects that were written last decoded: of all others it reads what it needs from their bytes.
+/// The server keeps only the most recently written objects decoded: of all others it reads the required parts from their bytes.
 #[tokio::test]
 async fn what_was_written_long_ago_is_selected_and_changed_as_before() {
     let world = world(&["a", "b"]).await;

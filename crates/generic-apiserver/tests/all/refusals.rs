@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is refused, with the texts of the real server: one table.
+//! Refused requests, with the texts of the real server, in one table.
 
 use serde_json::json;
 
@@ -655,7 +655,7 @@ async fn refusals_have_the_texts_of_the_real_server() {
             (*code, *reason),
             "{method} {path} {body}: {told}"
         );
-        // Texts that end with a blank go on with what the library says.
+        // Texts that end with a blank are followed by a text of the library.
         let same = if message.ends_with(' ') { told.starts_with(message) } else { told == *message };
         assert!(same, "{method} {path} {body}:\n  left: {told}\n right: {message}");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Servers of several releases beside each other: an older one does not know a field, which has a default.
+//! Servers of several releases on one log: an older one does not know a field, which has a default.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ async fn a_default_of_an_unknown_field_is_not_stored_and_not_shown() {
 
     let path = format!("{PAINTED}/w");
     let answer = old.patch("merge-patch+json", &path, &json!({"spec": {"size": 2}})).await;
-    assert_eq!(answer.headers.get("warning"), None, "nobody but the server itself has set the field");
+    assert_eq!(answer.headers.get("warning"), None, "only the server itself has set the field");
     assert_eq!(spec(&answer.expect_code(200)), json!({"size": 2}));
     assert_eq!(stored(&log), r#","spec":{"size":2}"#);
 }
@@ -62,7 +62,7 @@ async fn a_default_of_an_unknown_field_is_no_change_of_the_specification() {
     let one = server(&log, Release(1)).await;
     let body = json!({"metadata": {"name": "w"}, "spec": {"size": 1}});
     one.send("POST", PAINTED, &body).await.expect_code(201);
-    // The one that made the object, one that reads it from the log, and one that knows the field.
+    // The server that created the object, one that reads it from the log, and one that knows the field.
     for (label, world) in [one, server(&log, Release(1)).await, server(&log, Release::UNION).await].iter().enumerate() {
         let labels = json!({"metadata": {"labels": {"label": label.to_string()}}});
         for type_ in ["merge-patch+json", "strategic-merge-patch+json"] {

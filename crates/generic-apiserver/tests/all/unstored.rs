@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a server answers beside its resources: discovery, reviews, views, hooks of subresources.
+//! Responses other than stored resources: discovery, reviews, views, hooks of subresources.
 
 use std::sync::Arc;
 
@@ -376,7 +376,7 @@ async fn a_subresource_may_have_a_hook() {
     let refused = world.send("POST", &polish, &json!({"with": "sand"})).await;
     refused.expect_failure(400, "BadRequest", "sand scratches");
     assert_eq!(world.get(&polish).await.code, 405);
-    assert_eq!(world.get(&format!("{gizmos}/g/paint")).await.code, 404, "nobody answers for it");
+    assert_eq!(world.get(&format!("{gizmos}/g/paint")).await.code, 404, "no hook answers for it");
 }
 
 #[tokio::test]
@@ -432,5 +432,5 @@ async fn discovery_is_only_read() {
         }
     }
     let health = world.raw("POST", "/clusters/a/livez", &[], String::new()).await;
-    assert_eq!(health.code, 200, "nobody looks at the method");
+    assert_eq!(health.code, 200, "the method is ignored");
 }

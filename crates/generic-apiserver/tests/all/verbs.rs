@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every verb through raw requests: what success looks like.
+//! Successful raw requests of every verb.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Watches keep their promises, also while others write.
+//! Watches keep their guarantees, also during concurrent writes.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
 const WATCHED: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets?watch=1";
 const GADGETS: &str = "/clusters/a/apis/custom.example.com/v1alpha1/namespaces/n/gadgets";
 
-/// Frames that are there now; whether the stream has ended.
+/// Returns the available frames, and true if the stream has ended.
 fn drain(body: &mut Body) -> (Vec<Value>, bool) {
     let mut frames = Vec::new();
     loop {
@@ -58,7 +58,7 @@ impl World {
         body
     }
 
-    /// The watch of a process that takes part in landscape time.
+    /// Opens the watch of a process that participates in landscape time.
     async fn participant_watch(&self, path: &str) -> Body {
         let (parts, body) =
             self.open("GET", path, &[("terrarium-participant", "p"), ("terrarium-watch", "5")], "").await;
@@ -99,8 +99,8 @@ async fn a_watch_starts_with_the_state_and_its_end() {
     assert_eq!(frames[2]["object"]["spec"], json!({"size": 2, "color": "grey"}));
 }
 
-/// Two who watch: one reads at once, one when much is waiting, which is then one piece of the body. The frames of changes
-/// that the first has read are made again for the second, and say the same.
+/// Two watches: one is read at once, the other when many frames are queued, which form one chunk of the body. The
+/// frames of changes that the first has read are built again for the second, and are equal.
 #[tokio::test]
 async fn what_waits_is_sent_together() {
     let world = World::new().await;
@@ -277,7 +277,7 @@ async fn write(server: &Server, method: &str, path: &str, body: &Value) {
     assert!(response.status().is_success(), "{method} {path}: {}", response.status());
 }
 
-/// What a watch of the gadgets of cluster `a` had to show.
+/// Returns the changes that a watch of the gadgets of cluster `a` must show.
 async fn expected(log: &MemoryLog) -> Vec<Expected> {
     let entries = log.read(Revision(0), log.head(), Some("a")).await.expect("the whole log");
     let gadgets = entries.iter().filter(|entry| &*entry.key.resource == "custom.example.com/gadgets");
@@ -370,8 +370,8 @@ impl TimeSource for Strict {
     }
 }
 
-/// The client read nothing while the watch's time ran out: what is queued comes first, then a clean end, and nobody asks
-/// a timer again that is over.
+/// The client reads nothing until the watch's time is over: the queued frames are sent first, then a clean end, and the
+/// expired timer is not polled again.
 #[tokio::test]
 async fn a_watch_whose_time_is_over_still_sends_what_is_queued() {
     for options in ["", "&allowWatchBookmarks=true"] {
@@ -399,7 +399,7 @@ async fn a_watch_whose_time_is_over_still_sends_what_is_queued() {
     }
 }
 
-/// More changes than a watcher's queue takes lie between where a watch begins and now.
+/// More changes than a watcher's queue holds lie between the start of a watch and the present.
 #[tokio::test]
 async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
     const CHANGES: u64 = 16_600;
@@ -414,7 +414,7 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
         write(&world.server, "PATCH", &format!("{GADGETS}/g"), &patch).await;
     }
     let (frames, ended) = drain(&mut lagging);
-    assert!(ended && frames.is_empty(), "who does not read is cut: {} frames", frames.len());
+    assert!(ended && frames.is_empty(), "a watcher that does not read is cut: {} frames", frames.len());
 
     let mut validator = WatchValidator::after(start, &[]);
     let mut watch = world.participant_watch(&path(start)).await;
@@ -430,7 +430,7 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
             count += 1;
         }
         if count >= others {
-            // Others go on meanwhile, and nothing is said of who still has so much to read.
+            // Others write meanwhile, and no count is reported for a watch that still has so much to read.
             others += 1_700;
             write(&world.server, "PATCH", &format!("{GADGETS}/g"), &json!({"spec": {"count": count}})).await;
             let (_, told) = world.server.told().await.expect("the log is open");
@@ -446,7 +446,7 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
     assert_eq!(validator.position(), head);
     validator.finish(start, &expected(&log).await).unwrap_or_else(|violation| panic!("{violation}"));
 
-    // History is forgotten while somebody is in the middle of it.
+    // History is compacted while a watch is reading it.
     let mut watch = world.watch(&path(start)).await;
     let first = Pin::new(&mut watch).poll_frame(&mut Context::from_waker(Waker::noop()));
     assert!(matches!(first, Poll::Ready(Some(Ok(_)))));
