@@ -12,7 +12,7 @@ use crate::support::{Garden, run, shoot};
 const PROFILE: &str = "/apis/core.gardener.cloud/v1beta1/cloudprofiles/local";
 const OWN: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/namespacedcloudprofiles/own";
 
-/// Options of a release, with gate `CloudProfileCapabilities` as given or as the release has it.
+/// Returns the options of a release, with gate `CloudProfileCapabilities` as given or as in the release.
 fn options(minor: u64, gate: Option<bool>) -> Options {
     let mut options = Options::emulating(&format!("v1.{minor}.0"));
     options.version = GardenerVersion::release(1, minor, 0);

@@ -22,7 +22,7 @@ fn client_authority() -> Authority {
     Authority::new("ca-client", key, validity).expect("an authority")
 }
 
-/// A garden with a Shoot, without what gardenlet writes for it.
+/// Creates a garden with a Shoot, without the objects that gardenlet writes for it.
 async fn garden(access: Option<ShootAccess>) -> Garden {
     let options =
         Options { default_domains: vec!["example.org".to_owned()], shoot_access: access, ..Options::default() };
@@ -32,7 +32,7 @@ async fn garden(access: Option<ShootAccess>) -> Garden {
     garden
 }
 
-/// As `garden`, with what gardenlet writes.
+/// Creates a garden with a Shoot, like `garden`, and the objects that gardenlet writes.
 async fn reconciled(access: Option<ShootAccess>) -> Garden {
     let garden = garden(access).await;
     let address = |name: &str| json!({ "name": name, "url": format!("https://api.{name}.example.org") });
@@ -110,7 +110,7 @@ fn a_kubeconfig_has_a_context_for_each_address_and_a_certificate_of_the_asking_u
     });
 }
 
-/// User that asks a server of a release, and name and group of the certificate.
+/// User of a server of a release, and name and group of the certificate.
 #[test]
 fn users_and_groups_of_certificates_follow_release_and_permissions() {
     const ROLES: &str = "

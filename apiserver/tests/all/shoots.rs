@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoots through the doors of the API.
+//! Shoots through the main resource and the subresources of the API.
 
 use serde_json::{Value, json};
 
@@ -189,7 +189,7 @@ fn deletion_must_be_confirmed() {
     });
 }
 
-/// Upstream's plugin is asked about the collection, not about one object of it.
+/// Upstream's plugin decides about the collection, not about one object of it.
 #[test]
 fn a_collection_deletion_names_every_unconfirmed_shoot() {
     run(async {
@@ -224,7 +224,7 @@ fn a_write_of_the_status_keeps_labels_of_extensions() {
     run(async {
         let garden = Garden::furnished().await;
         garden.post(&shoot("local", "1.27.1")).await.accepted();
-        // The first change labels what the creation has filled in.
+        // The first change adds labels for the values that the creation has set.
         let changed = json!({"metadata": {"annotations": {"a": "b"}}});
         let mut created = garden.merge(LOCAL, &changed).await.accepted();
         let labels = created["metadata"]["labels"].clone();

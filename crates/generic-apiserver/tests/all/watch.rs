@@ -333,7 +333,7 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
         }
         write(two, "DELETE", &own, &Value::Null).await;
         if round % 5 == 4 {
-            // The connection breaks in the middle, and the watch goes on where it was.
+            // The connection breaks, and the watch continues from its position.
             push(&mut validator, drain(&mut watch).0);
             validator.resume();
             watch = world.participant_watch(&path(validator.position())).await;
