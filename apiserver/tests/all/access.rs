@@ -53,7 +53,7 @@ async fn garden() -> Garden {
 }
 
 #[test]
-fn everybody_reads_cloud_profiles_and_nobody_changes_them() {
+fn all_users_read_cloud_profiles_and_none_change_them() {
     support::run(async {
         let mut garden = garden().await;
         garden.user = "vera";
@@ -108,7 +108,7 @@ fn a_member_has_shoots_and_not_their_status() {
 }
 
 #[test]
-fn who_may_update_a_project_may_not_let_people_in() {
+fn updating_a_project_does_not_allow_adding_members() {
     support::run(async {
         let mut garden = garden().await;
         garden.user = "anna";

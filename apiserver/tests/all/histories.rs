@@ -177,7 +177,7 @@ async fn record(seed: u64) {
 
 #[test]
 #[should_panic(expected = "never true")]
-fn an_answer_that_is_older_than_what_somebody_was_told_is_found() {
+fn a_response_older_than_an_earlier_one_is_found() {
     let exchange = |request, revision, sent, answered| Exchange {
         object: "a",
         request,

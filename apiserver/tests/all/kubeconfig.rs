@@ -213,7 +213,7 @@ fn times_have_a_default_and_bounds() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_objects_are_reported() {
     support::run(async {
         let fresh = garden(None).await;
         ask(&fresh, "adminkubeconfig", json!({})).await.refused(

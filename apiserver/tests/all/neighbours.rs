@@ -121,7 +121,7 @@ fn a_seed_with_shoots_stays() {
 }
 
 #[test]
-fn what_is_referred_to_must_exist() {
+fn referenced_objects_must_exist() {
     run(async {
         let garden = Garden::furnished().await;
         let binding = json!({

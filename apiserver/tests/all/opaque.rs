@@ -46,7 +46,7 @@ async fn garden() -> Garden {
 }
 
 #[test]
-fn what_a_client_writes_is_what_is_stored_and_served() {
+fn opaque_json_is_stored_and_served_as_written() {
     support::run(async {
         let garden = garden().await;
         let ask = async |method: &str, path: &str, type_: &str, text: &str| {

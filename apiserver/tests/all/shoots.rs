@@ -261,7 +261,7 @@ fn all_violations_come_at_once_and_in_order() {
 }
 
 #[test]
-fn what_a_shoot_refers_to_must_exist() {
+fn objects_that_a_shoot_references_must_exist() {
     run(async {
         let garden = Garden::furnished().await;
         let mut lost = shoot("local", "1.27.1");

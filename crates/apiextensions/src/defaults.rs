@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_filled_from_outside_in() {
+    fn missing_values_are_filled_from_outside_in() {
         let spec = json!({ "properties": { "spec": { "default": {}, "properties": {
             "replicas": { "type": "integer", "default": 1 },
             "mode": { "type": "string" },

@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn violations_name_their_fields() {
         check(|_| {}, &[]);
         check(
             |spec| spec["group"] = json!("example"),
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn what_objects_rest_on_cannot_be_changed() {
+    fn fields_that_objects_depend_on_cannot_be_changed() {
         let (old, new) = (definition(|_| {}), definition(|spec| spec["scope"] = json!("Cluster")));
         assert_eq!(new.changes(&old, false), []);
         let told = new.changes(&old, true);
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_established_stays_so() {
+    fn an_established_definition_stays_established() {
         let now = Time::from_instant("2025-01-01T00:00:00Z".parse().expect("an instant"));
         let definition = definition(|_| {});
         let first = status(&definition, None, &Value::Null, now);

@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_evaluated_or_compiled_is_said() {
+    fn failing_and_invalid_rules_are_reported() {
         let missing = ruled(json!({ "rule": "self.min > 0" }));
         let errors = Schema::of(&missing).expect("a schema").broken_rules(&json!({}), None, "spec");
         assert!(

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_is_refused() {
+    fn unsupported_schemas_are_refused() {
         check_field(&json!({ "type": "object", "properties": {}, "additionalProperties": { "type": "string" } }), &[]);
         check_field(
             &json!({ "type": "object", "properties": { "a": { "type": "string" } }, "additionalProperties": { "type": "string" } }),

@@ -45,10 +45,10 @@ pub fn home(versions: &[CustomVersion]) -> Option<&CustomVersion> {
     served().find(|version| version.is_storage).or_else(|| served().next())
 }
 
-type Known = BTreeMap<String, Arc<[CustomVersion]>>;
+type VersionsBySpec = BTreeMap<String, Arc<[CustomVersion]>>;
 
 /// Versions by their specification.
-static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<VersionsBySpec> = Mutex::new(BTreeMap::new());
 
 impl CustomVersion {
     /// Returns the versions that a definition serves, and the one in which it stores; `spec` is its source.
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_below_unknown_fields_that_are_kept_has_its_schema() {
+    fn named_fields_of_open_objects_keep_their_schema() {
         let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
             "named": { "type": "object", "properties": { "a": { "type": "integer" } } },
             "embedded": { "type": "object", "x-kubernetes-preserve-unknown-fields": true, "x-kubernetes-embedded-resource": true },
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_has_types_and_words() {
+    fn described_trees_have_types_and_descriptions() {
         let node = versions()[0].described.clone();
         let spec = node.as_object().and_then(|kind| kind.field("spec")?.node.as_object()).expect("a struct");
         assert_eq!(spec.go_type(), "v1.CronTabSpec");

@@ -213,7 +213,7 @@ mod tests {
     use crate::schema::Schema as _;
 
     #[test]
-    fn what_is_empty_is_left_out_as_go_leaves_it_out() {
+    fn empty_fields_are_left_out_as_in_go() {
         let check = |node: Node, mut tree: Value, expected: Value| {
             leave_out_zeros(&mut tree, &node);
             assert_eq!(tree, expected);

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_keeps_its_text() {
+    fn decoded_opaque_json_keeps_its_text() {
         assert_eq!(texts(stored()), [r#"{"z":1,"a":{"y":1,"b":2}}"#, r#"{"d":1,"c":2}"#, "[3]"]);
         let value: Value = serde_json::from_str(STORED).expect("JSON");
         assert_eq!(plain(stored()), value);

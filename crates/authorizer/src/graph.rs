@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_to_a_seed_belongs_to_it() {
+    fn objects_with_a_path_to_a_seed_belong_to_it() {
         let mut graph = Graph::default();
         let secret = Vertex::new("secrets", "garden-dev", "s.ssh-keypair");
         let cluster = Vertex::cluster("shoot--dev--s");

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binding_is_found_by_those_whom_it_names() {
+    fn a_binding_is_found_by_its_subjects() {
         let mut index = Index::default();
         let names = |index: &Index, user: &str| index.of_user(user, "n").map(|it| it.name.clone()).collect::<Vec<_>>();
         let jane = binding(&json!([{ "kind": "User", "name": "jane" }, { "kind": "Group", "name": "devs" }]));

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn discovery_is_aggregated_for_those_who_prefer_it() {
+    fn aggregated_discovery_is_chosen_by_preference() {
         let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
         let beta = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
         for (accept, expected) in [

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_begun_lasts_until_it_ends_or_until_now() {
+    fn durations_end_at_their_second_instant_or_now() {
         let now = "2026-01-01T01:00:00Z".parse().expect("an instant");
         let (from, to) = (json!("2026-01-01T00:00:00Z"), json!("2026-01-01T00:00:05Z"));
         assert_eq!(elapsed(&json!(null), &to, now), "");

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_torn_is_found_at_the_end() {
+    fn missing_and_torn_changes_are_found_at_the_end() {
         let object = |revision: u64| json!({"metadata": {"name": "a", "resourceVersion": revision.to_string()}});
         let expected = [
             Expected { revision: 6, type_: "ADDED", object: object(6) },

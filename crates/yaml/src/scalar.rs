@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_has_no_json() {
+    fn infinities_and_nan_have_no_json() {
         for (text, word) in [(".nan", "NaN"), (".NAN", "NaN"), (".inf", "+Inf"), ("+.INF", "+Inf"), ("-.Inf", "-Inf")] {
             assert_eq!(Scalar::plain(text).value(), Err(format!("json: unsupported value: {word}")));
         }

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_told_as_the_library_tells_it() {
+    fn errors_have_the_texts_of_the_library() {
         for (text, expected) in [
             ("a: [1", "yaml: line 1: did not find expected ',' or ']'"),
             ("a: 1\nb: [1,\nc: 2\nd: 3\n", "yaml: line 3: did not find expected ',' or ']'"),
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_grow_without_bound_is_refused_before_it_does() {
+    fn texts_that_expand_without_bound_are_refused() {
         let refused = |text: &str, expected: &str| {
             let error = value(text).expect_err("too much");
             assert!(error.contains(expected), "{error}");

@@ -151,7 +151,7 @@ impl<'de> Visitor<'de> for Walk<'de> {
         while let Some(key) = entries.next_key_seed(Key(inside))? {
             let value = entries.next_value_seed(inside)?;
             match (key, value) {
-                (Found::Merge, value) => {
+                (KeyRead::Merge, value) => {
                     let maps = maps_of(value)
                         .ok_or_else(|| A::Error::custom("map merge requires map or sequence of maps as the value"))?;
                     for (key, value) in maps.into_iter().flatten() {
@@ -159,7 +159,7 @@ impl<'de> Visitor<'de> for Walk<'de> {
                         map.insert(key, value);
                     }
                 }
-                (Found::Key { key, shown, line }, value) => {
+                (KeyRead::Key { key, shown, line }, value) => {
                     let is_merged = merged.remove(&key);
                     if map.insert(key, value).is_some() {
                         self.duplicates.borrow_mut().push(Duplicate { line, key: shown, is_merged });
@@ -190,64 +190,64 @@ pub(crate) fn maps_of(value: Value) -> Option<Vec<Map<String, Value>>> {
 struct Key<'a>(Walk<'a>);
 
 /// Result of reading a key.
-enum Found {
+enum KeyRead {
     Merge,
     Key { key: String, shown: String, line: usize },
 }
 
 impl<'de> DeserializeSeed<'de> for Key<'de> {
-    type Value = Found;
+    type Value = KeyRead;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<KeyRead, D::Error> {
         if self.0.yaml.is_some() { deserializer.deserialize_any(self) } else { deserializer.deserialize_str(self) }
     }
 }
 
 impl Key<'_> {
-    fn found<E: serde::de::Error>(&self, scalar: Scalar, at: Option<usize>) -> Result<Found, E> {
+    fn found<E: serde::de::Error>(&self, scalar: Scalar, at: Option<usize>) -> Result<KeyRead, E> {
         let (key, shown) = scalar.key().map_err(E::custom)?;
         let text = self.0.yaml.unwrap_or_default();
         let line = at.map_or(1, |at| text[..at].bytes().filter(|byte| *byte == b'\n').count() + 1);
-        Ok(Found::Key { key, shown, line })
+        Ok(KeyRead::Key { key, shown, line })
     }
 }
 
 impl<'de> Visitor<'de> for Key<'de> {
-    type Value = Found;
+    type Value = KeyRead;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Found, E> {
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<KeyRead, E> {
         self.found(Scalar::Bool(value), None)
     }
 
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Found, E> {
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<KeyRead, E> {
         self.found(Scalar::Int(value), None)
     }
 
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Found, E> {
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<KeyRead, E> {
         self.found(i64::try_from(value).map_or(Scalar::Unsigned(value), Scalar::Int), None)
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Found, E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<KeyRead, E> {
         self.found(Scalar::Float(value), None)
     }
 
-    fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<Found, E> {
+    fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<KeyRead, E> {
         match self.0.plain_at(value) {
-            Some(_) if value == "<<" => Ok(Found::Merge),
+            Some(_) if value == "<<" => Ok(KeyRead::Merge),
             Some(at) => self.found(Scalar::plain(value), Some(at)),
             None => self.found(Scalar::Text(value.to_owned()), None),
         }
     }
 
-    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Found, E> {
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<KeyRead, E> {
         self.found(Scalar::Text(value.to_owned()), None)
     }
 
-    fn visit_unit<E: serde::de::Error>(self) -> Result<Found, E> {
+    fn visit_unit<E: serde::de::Error>(self) -> Result<KeyRead, E> {
         self.found(Scalar::Null, None)
     }
 }

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_as_the_same() {
+    fn written_values_are_read_back_unchanged() {
         let words = [
             "y",
             "N",

@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
     fn fields(&mut self, reference: ObjectRef) -> Result<Value, String> {
         let schema = reference.get();
         let mut out = Map::new();
-        let mut seen = Seen::default();
+        let mut seen = NumberSet::default();
         let mut next = 0;
         let root = self.findings.path.is_empty();
         self.findings.structs.push(schema);
@@ -265,12 +265,12 @@ impl<'a> Reader<'a> {
 
 /// A set of small numbers.
 #[derive(Default)]
-struct Seen {
+struct NumberSet {
     low: u64,
     high: Vec<usize>,
 }
 
-impl Seen {
+impl NumberSet {
     /// Adds a number; returns true if it was present.
     fn again(&mut self, number: usize) -> bool {
         if number < 64 {

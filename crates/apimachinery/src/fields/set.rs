@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_set_is_refused_and_what_is_unknown_is_left_out() {
+    fn invalid_sets_are_refused_and_unknown_elements_are_left_out() {
         assert!(Set::from_fields_v1("{").is_err());
         assert!(Set::from_fields_v1("[]").is_err());
         assert!(Set::from_fields_v1(r#"{"spec":{}}"#).is_err());

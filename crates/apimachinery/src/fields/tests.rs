@@ -262,7 +262,7 @@ fn updates_take_over_and_the_oldest_become_one() {
 }
 
 #[test]
-fn what_was_there_before_the_first_apply_is_owned_from_then_on() {
+fn fields_before_the_first_apply_get_a_manager() {
     let mut world = World { object: json!({"metadata": {}, "spec": {"purpose": "test", "size": 1}}), ..World::new() };
     let error = world.apply_with("one", &json!({"purpose": "prod"}), false);
     let expected = "Apply failed with 1 conflict: conflict with \"before-first-apply\" using v1: .spec.purpose";
@@ -298,7 +298,7 @@ fn a_configuration_must_be_of_the_type() {
 }
 
 #[test]
-fn what_is_very_deep_is_one_field() {
+fn very_deep_values_are_one_field() {
     let nested = |depth: usize, end: Value| (0..depth).fold(end, |inner, _| json!({"a": inner}));
     let mut world = World::new();
     world.apply("one", json!({"raw": nested(90, json!(1))}));
@@ -431,7 +431,7 @@ proptest! {
     }
 
     #[test]
-    fn who_sets_a_field_last_owns_it(writes in prop::collection::vec((0..3_usize, spec()), 1..6)) {
+    fn the_last_writer_of_a_field_owns_it(writes in prop::collection::vec((0..3_usize, spec()), 1..6)) {
         let mut world = World::new();
         for (manager, spec) in writes {
             let before = world.object.clone();

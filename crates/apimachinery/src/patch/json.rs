@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_with_every_operation_is_bounded() {
+    fn growth_by_repeated_operations_is_bounded() {
         let refused = |patch: Value, expected: &str| {
             let mut document = json!({"x": {"text": "y".repeat(1000)}});
             let error = json_patch(&mut document, patch.to_string().as_bytes()).expect_err("is refused");

@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use super::{Node, ObjectRef, ObjectSchema};
 
 /// Changed structs by the address of the original, the path from it to the field, and the change.
-type Known = BTreeMap<(usize, &'static [&'static str], Change), &'static ObjectSchema>;
+type ChangedStructs = BTreeMap<(usize, &'static [&'static str], Change), &'static ObjectSchema>;
 
 /// Changed structs, so that a process builds each once, however many servers it runs.
-static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<ChangedStructs> = Mutex::new(BTreeMap::new());
 
 /// The step of a path into each item of a list, or each value of a map.
 pub const EACH: &str = "[]";

@@ -70,7 +70,7 @@ fn every_form_is_written_as_it_was_read() {
 }
 
 #[test]
-fn what_is_empty_is_left_out_unless_it_is_required_or_a_struct() {
+fn empty_fields_are_left_out_unless_required_or_structs() {
     assert_eq!(written(&Sample::default()), r#"{"nodeCIDR":"","at":null,"tree":null,"inner":{"name":""}}"#);
     assert_eq!(sample(&written(&Sample::default())), Sample::default());
     assert_eq!(

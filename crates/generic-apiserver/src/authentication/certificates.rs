@@ -33,12 +33,12 @@ const REMEMBERED: usize = 1024;
 #[derive(Clone)]
 pub struct ClientAuthority {
     verifier: Arc<dyn ClientCertVerifier>,
-    known: Arc<Mutex<FxHashMap<Vec<CertificateDer<'static>>, Known>>>,
+    known: Arc<Mutex<FxHashMap<Vec<CertificateDer<'static>>, VerifiedUser>>>,
 }
 
 /// User of a verified certificate chain.
 #[derive(Clone)]
-struct Known {
+struct VerifiedUser {
     user: User,
     /// Seconds since 1970 in which every certificate of the chain is valid.
     valid: RangeInclusive<i64>,
@@ -80,7 +80,7 @@ impl ClientAuthority {
         let user = user(&parsed[0])?;
         let begins = parsed.iter().map(|one| one.validity().not_before.timestamp()).max().unwrap_or(i64::MAX);
         let ends = parsed.iter().map(|one| one.validity().not_after.timestamp()).min().unwrap_or(i64::MIN);
-        self.remember(certificates, Known { user: user.clone(), valid: begins..=ends });
+        self.remember(certificates, VerifiedUser { user: user.clone(), valid: begins..=ends });
         Ok(user)
     }
 
@@ -89,7 +89,7 @@ impl ClientAuthority {
         known.get(certificates).filter(|known| known.valid.contains(&second)).map(|known| known.user.clone())
     }
 
-    fn remember(&self, certificates: &[CertificateDer<'static>], found: Known) {
+    fn remember(&self, certificates: &[CertificateDer<'static>], found: VerifiedUser) {
         let mut known = self.known.lock();
         if known.len() >= REMEMBERED {
             known.clear();

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_headers_are_read_back() {
         let user = User {
             name: "jänë".into(),
             groups: vec!["a".into(), "b".into()],

@@ -10,7 +10,7 @@ use process::Response;
 use serde_json::Value;
 
 use super::draft::Draft;
-use super::ownership::Given;
+use super::ownership::ClientEntries;
 use super::write::{Made, Passed, Tries, Write};
 use super::{Scope, warn};
 use crate::kind::AnyObject;
@@ -50,7 +50,7 @@ impl Scope {
         {
             fields.remove("status");
         }
-        let said = Given::of(&tree);
+        let said = ClientEntries::of(&tree);
         let mut tries = Tries::default();
         while tries.go_on() {
             let mut object = self.object(tree.clone())?;

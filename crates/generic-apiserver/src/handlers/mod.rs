@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_an_answer_is_not_as_large_as_the_longest_verb() {
+    fn a_pending_request_is_smaller_than_the_longest_verb() {
         let size = size_of_future(handle);
         assert!(size <= 4096, "{size} bytes are moved with each request");
     }

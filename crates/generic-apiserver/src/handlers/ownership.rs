@@ -27,7 +27,7 @@ const LONGEST: usize = 128;
 
 /// Managed fields in a client's new version of an object.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Given {
+pub(super) enum ClientEntries {
     /// No entries that count.
     #[default]
     Nothing,
@@ -37,7 +37,7 @@ pub(super) enum Given {
     Entries(Vec<ManagedFieldsEntry>),
 }
 
-impl Given {
+impl ClientEntries {
     /// Reads the entries from `tree`, the tree of a new version, before anything else reads them: an empty list differs
     /// from no list.
     pub(super) fn of(tree: &Value) -> Self {
@@ -191,12 +191,12 @@ impl Scope {
     }
 
     /// Returns the entries of a new object.
-    pub(super) fn entries_of_new(&self, object: &AnyObject, given: &Given) -> Vec<ManagedFieldsEntry> {
+    pub(super) fn entries_of_new(&self, object: &AnyObject, given: &ClientEntries) -> Vec<ManagedFieldsEntry> {
         let known = match given {
-            Given::Entries(entries) => fields::decode(entries).unwrap_or_default(),
-            Given::Nothing | Given::Reset => Vec::new(),
+            ClientEntries::Entries(entries) => fields::decode(entries).unwrap_or_default(),
+            ClientEntries::Nothing | ClientEntries::Reset => Vec::new(),
         };
-        if matches!(given, Given::Reset) || known.is_empty() && !self.tracks_creation() {
+        if matches!(given, ClientEntries::Reset) || known.is_empty() && !self.tracks_creation() {
             return Vec::new();
         }
         let tree = self.kind.to_tree_without_entries(object);
@@ -212,16 +212,16 @@ impl Scope {
         &self,
         object: &AnyObject,
         old: &AnyObject,
-        given: &Given,
+        given: &ClientEntries,
     ) -> Vec<ManagedFieldsEntry> {
         let stored = &self.kind.metadata(old).managed_fields;
         let known = match given {
             _ if !self.context.subresource.is_empty() => None,
-            Given::Reset => return Vec::new(),
-            Given::Entries(entries) if entries != stored => {
+            ClientEntries::Reset => return Vec::new(),
+            ClientEntries::Entries(entries) if entries != stored => {
                 fields::decode(entries).ok().filter(|entries| !entries.is_empty())
             }
-            Given::Entries(_) | Given::Nothing => None,
+            ClientEntries::Entries(_) | ClientEntries::Nothing => None,
         };
         let known = known.as_ref().unwrap_or(stored);
         if known.is_empty() {

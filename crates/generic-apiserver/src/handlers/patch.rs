@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Scope;
 use super::draft::{Draft, cannot_be_handled};
-use super::ownership::{Given, concerns_entries};
+use super::ownership::{ClientEntries, concerns_entries};
 use super::update::Source;
 use super::write::Made;
 use crate::kind::AnyObject;
@@ -69,7 +69,7 @@ impl Scope {
                 Ok(tree)
             };
             let draft = self.pruned(make, None, validation)?;
-            let given = Given::of(&draft.tree);
+            let given = ClientEntries::of(&draft.tree);
             let tree = self.through_door(draft.tree, stored, old)?;
             return Ok(Made::new(self.object(tree)?, draft.warnings, given));
         }
@@ -89,7 +89,7 @@ impl Scope {
         let strategic = is_strategic.then_some(&merge);
         let make = || self.merged_whole(type_, &merge, entries, stored, old);
         let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
-        let given = Given::of(&tree);
+        let given = ClientEntries::of(&tree);
         Ok(Made::new(self.object(tree)?, warnings, given))
     }
 
@@ -100,7 +100,7 @@ impl Scope {
         let Draft { tree, warnings } = self.checked(decoded, whole, validation)?;
         let object = self.kind.merged(old, tree);
         let object = object.map_err(|error| Failure::BadRequest(cannot_be_handled(&self.names().into(), &error)))?;
-        Ok(Made::new(object, warnings, Given::Nothing))
+        Ok(Made::new(object, warnings, ClientEntries::Nothing))
     }
 
     /// Applies a strategic patch only to the top-level fields that it names, since a patch leaves most of an object
@@ -118,7 +118,7 @@ impl Scope {
         if !self.kind.keep_fields(&mut *object, old, &touched) {
             return Ok(None);
         }
-        Ok(Some(Made::new(object, warnings, Given::Nothing)))
+        Ok(Some(Made::new(object, warnings, ClientEntries::Nothing)))
     }
 
     /// Returns the whole object with a merge patch applied.

@@ -19,7 +19,7 @@ use crate::reviews::user_info;
 use crate::status::{Failure, Result};
 use crate::storage::stored;
 use crate::storage::stored::sections;
-use crate::webhooks::configuration::{Asked, Configuration, Webhook};
+use crate::webhooks::configuration::{Configuration, RequestAttributes, Webhook};
 use crate::webhooks::review::{Decision, decision, question};
 use crate::webhooks::{GROUP, Webhooks};
 
@@ -123,7 +123,7 @@ impl Scope {
             of_namespace = self.namespace_labels(namespace);
             of_namespace.as_ref()
         };
-        let asked = Asked {
+        let asked = RequestAttributes {
             operation,
             group: info.group,
             version: info.version,
@@ -173,7 +173,7 @@ impl Scope {
     }
 
     /// Returns the request of a review.
-    fn request(&self, asked: &Asked<'_>, uid: &str, change: Change<'_>, new: Option<&AnyObject>) -> Value {
+    fn request(&self, asked: &RequestAttributes<'_>, uid: &str, change: Change<'_>, new: Option<&AnyObject>) -> Value {
         let info = &self.names().info;
         let tree = |object: Option<&AnyObject>| object.map_or(Value::Null, |object| self.kind.to_tree(object));
         let kind = json!({ "group": info.group, "version": info.version, "kind": info.kind });

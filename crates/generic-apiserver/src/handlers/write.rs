@@ -23,8 +23,8 @@ use apimachinery::meta::ManagedFieldsEntry;
 use eventlog::{AppendError, Expect, Guard, Key, Verb};
 
 use super::Scope;
-use super::ownership::Given;
-use super::webhooks::Change as Asked;
+use super::ownership::ClientEntries;
+use super::webhooks::Change as ReviewedChange;
 use crate::admission::{Attributes, Operation, Reads};
 use crate::kind::AnyObject;
 use crate::meta;
@@ -59,13 +59,13 @@ pub(super) struct Made {
     pub(super) object: Box<AnyObject>,
     pub(super) warnings: Vec<String>,
     /// Managed fields in the client's object.
-    pub(super) given: Given,
+    pub(super) given: ClientEntries,
     /// The managed fields, if an apply has computed them already.
     pub(super) entries: Option<Vec<ManagedFieldsEntry>>,
 }
 
 impl Made {
-    pub(super) fn new(object: Box<AnyObject>, warnings: Vec<String>, given: Given) -> Self {
+    pub(super) fn new(object: Box<AnyObject>, warnings: Vec<String>, given: ClientEntries) -> Self {
         Self { object, warnings, given, entries: None }
     }
 }
@@ -117,7 +117,7 @@ impl Scope {
         &self,
         name: &str,
         mut object: Box<AnyObject>,
-        (given, entries): (Given, Option<Vec<ManagedFieldsEntry>>),
+        (given, entries): (ClientEntries, Option<Vec<ManagedFieldsEntry>>),
         old: Option<&AnyObject>,
         view: &mut View<'_>,
         warnings: &mut Vec<String>,
@@ -130,7 +130,7 @@ impl Scope {
             self.check_namespace(name, view)?;
         }
         self.admit(operation, name, &mut *object, old, view)?;
-        self.mutate(Asked { operation, name, old }, &mut object, warnings).await?;
+        self.mutate(ReviewedChange { operation, name, old }, &mut object, warnings).await?;
         warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
 
         let (name, marks) = match old {
@@ -143,8 +143,8 @@ impl Scope {
         self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
         warnings.extend(self.check(&name, &mut *object, old, marks)?);
 
-        self.validate(Asked { operation, name: &name, old }, &mut *object, view, warnings)?;
-        self.review(Asked { operation, name: &name, old }, &*object, warnings).await?;
+        self.validate(ReviewedChange { operation, name: &name, old }, &mut *object, view, warnings)?;
+        self.review(ReviewedChange { operation, name: &name, old }, &*object, warnings).await?;
         Ok((name, object, managed))
     }
 
@@ -154,7 +154,7 @@ impl Scope {
         &self,
         object: &mut AnyObject,
         old: Option<&AnyObject>,
-        given: Given,
+        given: ClientEntries,
         entries: Option<Vec<ManagedFieldsEntry>>,
     ) -> Vec<ManagedFieldsEntry> {
         let given = given.with(std::mem::take(&mut self.kind.metadata_mut(object).managed_fields));
@@ -257,7 +257,7 @@ impl Scope {
     /// The validating phase of the admission chain, with the warnings of every plugin up to the first refusal.
     pub(super) fn validate(
         &self,
-        Asked { operation, name, old }: Asked<'_>,
+        ReviewedChange { operation, name, old }: ReviewedChange<'_>,
         object: &mut AnyObject,
         view: &mut View<'_>,
         warnings: &mut Vec<String>,

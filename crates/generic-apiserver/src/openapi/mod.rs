@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_stored_can_only_be_created() {
+    fn resources_that_are_not_stored_can_only_be_created() {
         let documents = Documents::new([described("things")], [row("reviews"), row("things")]);
         let tree = v3(&documents.rows);
         let methods = |path: &str| tree["paths"][path].as_object().expect("a path").keys().cloned().collect::<Vec<_>>();

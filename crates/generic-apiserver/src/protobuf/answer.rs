@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_message_has_none() {
+    fn json_without_a_message_is_not_converted() {
         for text in ["", "{", "[]", "{}", r#"{"kind":"Thing","apiVersion":"g/v1"}"#, r#"{"kind":"ThingList"}"#] {
             assert_eq!(body(text.as_bytes(), &nothing), None, "{text}");
             assert_eq!(frame(text.as_bytes(), &nothing), None, "{text}");

@@ -80,12 +80,12 @@ struct Fields {
 #[derive(Default)]
 struct Kept {
     at: Revision,
-    objects: BTreeMap<Key, Known>,
+    objects: BTreeMap<Key, HiddenParts>,
 }
 
 /// Hidden parts of an object.
 #[derive(Default)]
-struct Known {
+struct HiddenParts {
     /// Values of fields that are not below a list or map.
     values: Vec<(Path, Bytes)>,
     /// Sections with cut fields: index, shown form, stored form.
@@ -94,8 +94,8 @@ struct Known {
 
 impl Fields {
     /// Cuts an object's unknown fields; returns them.
-    fn cut(&self, key: &Key, object: &mut Sections) -> Known {
-        let mut known = Known::default();
+    fn cut(&self, key: &Key, object: &mut Sections) -> HiddenParts {
+        let mut known = HiddenParts::default();
         for field in self.unknown.get(&key.resource).into_iter().flatten() {
             let part = field.part();
             let Some((without, value)) = field.cut(&object.parts[part]) else { continue };
@@ -127,7 +127,7 @@ impl Lens for Fields {
         // The server leaves out fields that it does not know when it writes: only kept values have been restored.
         let is_new = entry.revision > kept.at;
         let is_shown = is_new && entry.writer.0 == self.writer && !kept.objects.contains_key(&entry.key);
-        let known = if is_shown { Known::default() } else { self.cut(&entry.key, &mut object) };
+        let known = if is_shown { HiddenParts::default() } else { self.cut(&entry.key, &mut object) };
         let is_cut = !known.sections.is_empty();
         if is_new {
             kept.at = entry.revision;
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_replaces_what_is_there_and_goes_with_its_parent() {
+    fn a_put_field_replaces_the_old_one_and_needs_its_parent() {
         let put =
             |section: &str| put(section.as_bytes(), PATH, b"2").map(|whole| String::from_utf8(whole).expect("text"));
         let whole = Some(r#","spec":{"maintenance":{"a":1,"autoRotation":2}}"#.to_owned());

@@ -38,7 +38,7 @@ pub(crate) struct Stored {
     pub(crate) name: Arc<str>,
     pub(crate) revision: Revision,
     pub(crate) sections: Sections,
-    decoded: Mutex<Known>,
+    decoded: Mutex<DecodedForm>,
     /// [`Kind::default_served`], once it is decoded from its bytes.
     defaulted: OnceLock<Bytes>,
     shared: OnceLock<Decoded>,
@@ -46,7 +46,7 @@ pub(crate) struct Stored {
 }
 
 /// Decoded form of a version.
-enum Known {
+enum DecodedForm {
     NotYet,
     Object(Arc<AnyObject>),
     Unreadable,
@@ -60,7 +60,7 @@ impl Stored {
             name: key.name.clone(),
             revision,
             sections,
-            decoded: Mutex::new(Known::NotYet),
+            decoded: Mutex::new(DecodedForm::NotYet),
             defaulted: OnceLock::new(),
             shared: OnceLock::new(),
             fields: OnceLock::new(),
@@ -68,14 +68,14 @@ impl Stored {
     }
 
     pub(crate) fn with_decoded(self, decoded: Arc<AnyObject>) -> Self {
-        Self { decoded: Mutex::new(Known::Object(decoded)), ..self }
+        Self { decoded: Mutex::new(DecodedForm::Object(decoded)), ..self }
     }
 
     /// Returns the typed object, if it is kept.
     pub(crate) fn known(&self) -> Option<Arc<AnyObject>> {
         match &*lock(&self.decoded) {
-            Known::Object(object) => Some(object.clone()),
-            Known::NotYet | Known::Unreadable => None,
+            DecodedForm::Object(object) => Some(object.clone()),
+            DecodedForm::NotYet | DecodedForm::Unreadable => None,
         }
     }
 
@@ -83,9 +83,9 @@ impl Stored {
     pub(super) fn decode(&self, kind: &dyn Kind) -> Option<Arc<AnyObject>> {
         let mut known = lock(&self.decoded);
         match &*known {
-            Known::Object(object) => return Some(object.clone()),
-            Known::Unreadable => return None,
-            Known::NotYet => {}
+            DecodedForm::Object(object) => return Some(object.clone()),
+            DecodedForm::Unreadable => return None,
+            DecodedForm::NotYet => {}
         }
         match kind.read_served(&self.bytes()) {
             Ok(mut object) => {
@@ -93,13 +93,13 @@ impl Stored {
                     let _ = self.defaulted.set(defaulted);
                 }
                 let object: Arc<AnyObject> = Arc::from(object);
-                *known = Known::Object(object.clone());
+                *known = DecodedForm::Object(object.clone());
                 Some(object)
             }
             Err(error) => {
                 let resource = &kind.names().log_resource;
                 tracing::error!(%resource, name = %self.name, error, "cannot read a stored object");
-                *known = Known::Unreadable;
+                *known = DecodedForm::Unreadable;
                 None
             }
         }
@@ -122,14 +122,14 @@ impl Stored {
 
     /// True if the typed object is kept.
     pub(crate) fn is_decoded(&self) -> bool {
-        matches!(&*lock(&self.decoded), Known::Object(_))
+        matches!(&*lock(&self.decoded), DecodedForm::Object(_))
     }
 
     /// Returns the decoded form that clients of this process share.
     pub(crate) fn shared(&self) -> &Decoded {
         self.shared.get_or_init(|| match &*lock(&self.decoded) {
-            Known::Object(object) => Decoded::new(object.clone()),
-            Known::NotYet | Known::Unreadable => Decoded::default(),
+            DecodedForm::Object(object) => Decoded::new(object.clone()),
+            DecodedForm::NotYet | DecodedForm::Unreadable => Decoded::default(),
         })
     }
 
@@ -139,8 +139,8 @@ impl Stored {
             shared.release();
         }
         let mut known = lock(&self.decoded);
-        if let Known::Object(_) = &*known {
-            *known = Known::NotYet;
+        if let DecodedForm::Object(_) = &*known {
+            *known = DecodedForm::NotYet;
         }
     }
 

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_participants_watch_was_told_is_counted_until_it_ends() {
+    fn lines_of_a_participants_watch_are_counted_until_it_ends() {
         let object = Arc::new(Stored::new(&Key::new("a", "/things", "", "t"), Revision(1), Sections::default()));
         let event = Arc::new(Event::new(Revision(1), "a//t".into(), None, Some(object.clone())));
         assert_eq!(watcher().told(), None, "not a participant's watch");

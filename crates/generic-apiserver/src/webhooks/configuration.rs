@@ -68,7 +68,7 @@ struct Rule {
 
 /// Attributes of a request that rules and selectors match.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestAttributes<'a> {
     pub(crate) operation: &'a str,
     pub(crate) group: &'a str,
     pub(crate) version: &'a str,
@@ -83,7 +83,7 @@ pub(crate) struct Asked<'a> {
 
 impl Webhook {
     /// True if rules and selectors of the webhook match the request.
-    pub(crate) fn concerns(&self, asked: &Asked<'_>) -> bool {
+    pub(crate) fn concerns(&self, asked: &RequestAttributes<'_>) -> bool {
         if !self.rules.iter().any(|rule| rule.matches(asked)) {
             return false;
         }
@@ -131,7 +131,7 @@ impl Webhook {
 }
 
 impl Rule {
-    fn matches(&self, asked: &Asked<'_>) -> bool {
+    fn matches(&self, asked: &RequestAttributes<'_>) -> bool {
         let one_of = |list: &[String], value: &str| list.iter().any(|entry| entry == "*" || entry == value);
         let is_namespace = asked.group.is_empty() && asked.resource == "namespaces";
         let namespaced = !is_namespace && !asked.namespace.is_empty();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     /// A creation of a gizmo.
-    const GIZMO: Asked<'static> = Asked {
+    const GIZMO: RequestAttributes<'static> = RequestAttributes {
         operation: "CREATE",
         group: "things.example.com",
         version: "v1",
@@ -205,7 +205,7 @@ mod tests {
                 rule[key] = value.clone();
             }
             let empty = TextMap::new();
-            let asked = Asked { labels: [Some(&empty), None], ..GIZMO };
+            let asked = RequestAttributes { labels: [Some(&empty), None], ..GIZMO };
             assert_eq!(webhook(json!({ "rules": [rule] })).concerns(&asked), expected, "{change}");
         }
         assert!(!webhook(json!({})).concerns(&GIZMO));
@@ -220,14 +220,19 @@ mod tests {
             webhook(json!({ "rules": [rule] }))
         };
         let empty = TextMap::new();
-        let status = Asked { subresource: "status", labels: [Some(&empty), None], ..GIZMO };
+        let status = RequestAttributes { subresource: "status", labels: [Some(&empty), None], ..GIZMO };
         for (resources, expected) in
             [("gizmos", false), ("*", false), ("gizmos/*", true), ("*/status", true), ("*/*", true)]
         {
             assert_eq!(rule(resources, "*").concerns(&status), expected, "{resources}");
         }
-        let namespace =
-            Asked { group: "", version: "v1", resource: "namespaces", labels: [None, Some(&empty)], ..GIZMO };
+        let namespace = RequestAttributes {
+            group: "",
+            version: "v1",
+            resource: "namespaces",
+            labels: [None, Some(&empty)],
+            ..GIZMO
+        };
         assert!(rule("namespaces", "Cluster").concerns(&namespace));
         assert!(!rule("namespaces", "Namespaced").concerns(&namespace));
     }
@@ -239,7 +244,7 @@ mod tests {
         let (with, without) = (labels(&[("a", "b")]), labels(&[("a", "c")]));
         let by_namespace = webhook(json!({ "rules": all, "namespaceSelector": selects }));
         for (namespace, expected) in [(Some(&with), true), (Some(&without), false), (None, true)] {
-            let asked = Asked { namespace_labels: namespace, labels: [Some(&without), None], ..GIZMO };
+            let asked = RequestAttributes { namespace_labels: namespace, labels: [Some(&without), None], ..GIZMO };
             assert_eq!(by_namespace.concerns(&asked), expected);
         }
         let by_object = webhook(json!({ "rules": all, "objectSelector": selects }));
@@ -250,7 +255,7 @@ mod tests {
             ([None, Some(&with)], true),
             ([None, Some(&without)], false),
         ] {
-            assert_eq!(by_object.concerns(&Asked { labels, ..GIZMO }), expected);
+            assert_eq!(by_object.concerns(&RequestAttributes { labels, ..GIZMO }), expected);
         }
     }
 

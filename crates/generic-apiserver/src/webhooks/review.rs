@@ -51,7 +51,7 @@ struct Review {
 struct Answer {
     uid: String,
     allowed: bool,
-    status: Option<Told>,
+    status: Option<ResponseStatus>,
     patch: Option<String>,
     patch_type: Option<String>,
     warnings: Vec<String>,
@@ -60,7 +60,7 @@ struct Answer {
 /// A `Status` in which every field is optional.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Told {
+struct ResponseStatus {
     message: String,
     reason: String,
     code: u16,
@@ -101,7 +101,7 @@ pub(crate) fn decision(webhook: &str, uid: &str, body: &[u8]) -> Result<Decision
     Ok(Decision { denied: None, patch, warnings })
 }
 
-fn refusal(webhook: &str, told: Told) -> Status {
+fn refusal(webhook: &str, told: ResponseStatus) -> Status {
     let by = format!("admission webhook {webhook:?} denied the request");
     let message = match (told.message.as_str(), told.reason.as_str()) {
         ("", "") => format!("{by} without explanation"),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_said() {
+    fn invalid_responses_are_reported() {
         for (response, expected) in [
             (json!(null), "webhook response was absent"),
             (

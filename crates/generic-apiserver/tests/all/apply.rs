@@ -192,7 +192,7 @@ async fn fields_of_others_are_conflicts_and_force_takes_them() {
 }
 
 #[tokio::test]
-async fn what_is_given_up_goes_unless_it_is_shared() {
+async fn fields_given_up_are_removed_unless_they_are_shared() {
     let world = world().await;
     let both = json!({"purpose": "test", "zones": ["a"], "config": {"k": {"a": 1}, "l": 2}});
     world.apply(THING, "fieldManager=one", &thing(&both)).await.expect_code(201);

@@ -733,7 +733,7 @@ impl generic_apiserver::Authorizer for OnlyW {
 }
 
 #[tokio::test]
-async fn a_list_of_one_name_is_allowed_to_who_may_have_that_name() {
+async fn a_list_of_one_name_needs_permission_for_that_name_only() {
     let world = World::with(|builder| builder.authorizer(OnlyW)).await;
     let list = |fields: &str| format!("/clusters/a/apis/example.com/v1/namespaces/n/widgets?fieldSelector={fields}");
     assert_eq!(world.get(&list("metadata.name%3Dw")).await.code, 200);
@@ -754,7 +754,7 @@ async fn field_managers_have_a_readable_name() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_metadata_is_told_with_the_rest() {
+async fn violations_of_metadata_are_reported_with_all_others() {
     let world = World::new().await;
     let body = json!({"metadata": {"name": "w", "labels": {"a b": "c"}}, "spec": {"size": -1}});
     let refused = world.send("POST", WIDGETS, &body).await.expect_code(422);

@@ -112,7 +112,7 @@ async fn body(response: Response) -> (u16, HeaderMap, Value) {
 }
 
 #[tokio::test]
-async fn discovery_comes_in_one_document_to_those_who_ask() {
+async fn discovery_is_one_document_on_request() {
     let world = World::with(rich).await;
     let answer = world.raw("GET", "/clusters/a/apis", &[("accept", V2)], "").await;
     let header =
@@ -234,7 +234,7 @@ async fn lists_of_groups_of_several_servers_become_one() {
 }
 
 #[tokio::test]
-async fn reviews_tell_who_somebody_is() {
+async fn reviews_return_the_identity_of_a_user() {
     let world = World::with(rich).await;
     for version in ["v1", "v1beta1"] {
         let path = format!("/clusters/a/apis/authentication.k8s.io/{version}/selfsubjectreviews");
@@ -275,7 +275,7 @@ impl Authorizer for ReadOnly {
 }
 
 #[tokio::test]
-async fn reviews_tell_what_somebody_may_do() {
+async fn reviews_return_the_permissions_of_a_user() {
     let world = World::with(|builder| rich(builder).authorizer(ReadOnly)).await;
     let path = |plural: &str| format!("/clusters/a/apis/authorization.k8s.io/v1/{plural}");
     let own = path("selfsubjectaccessreviews");

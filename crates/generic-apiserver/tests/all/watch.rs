@@ -102,7 +102,7 @@ async fn a_watch_starts_with_the_state_and_its_end() {
 /// Two watches: one is read at once, the other when many frames are queued, which form one chunk of the body. The
 /// frames of changes that the first has read are built again for the second, and are equal.
 #[tokio::test]
-async fn what_waits_is_sent_together() {
+async fn queued_frames_are_sent_together() {
     let world = World::new().await;
     let (mut prompt, mut late) = (world.watch(WATCHED).await, world.watch(WATCHED).await);
     let mut read = Vec::new();

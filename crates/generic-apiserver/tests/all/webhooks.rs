@@ -186,7 +186,7 @@ async fn deletions_are_judged_by_the_stored_object() {
 }
 
 #[tokio::test]
-async fn who_cannot_be_asked_fails_or_is_ignored() {
+async fn unreachable_webhooks_fail_or_are_ignored() {
     for (policy, code, message) in [
         ("Ignore", 201, None),
         (

@@ -86,7 +86,7 @@ async fn wrong_credentials_are_answered_with_401() {
 }
 
 #[tokio::test]
-async fn only_a_front_proxy_says_who_asks() {
+async fn only_a_front_proxy_names_the_user() {
     let wire = Wire::new(echo).await;
     let said = [("x-remote-user", "root"), ("x-remote-group", "system:masters"), ("x-log-head", "7")];
     let (_, shown) = get(&wire.user("jane", &[]), "/clusters/a/api", &said).await;
@@ -114,7 +114,7 @@ impl Authorizer for NotRoot {
 }
 
 #[tokio::test]
-async fn somebody_may_ask_as_somebody_else() {
+async fn users_may_impersonate_others() {
     let wire = Wire::with(echo, |options| options.authorizer = Arc::new(NotRoot)).await;
     let jane = wire.user("jane", &[]);
     let headers = [
@@ -237,7 +237,7 @@ async fn large_answers_are_compressed_and_watches_never() {
 }
 
 #[tokio::test]
-async fn whole_answers_are_indented_for_those_who_read_them() {
+async fn complete_responses_are_indented_for_human_readers() {
     let of_type = |type_: &'static str| {
         move |_: Request| -> ResponseFuture {
             let response = http::Response::builder().header("content-type", type_).body(full(r#"{"b":[1],"a":{}}"#));
@@ -326,7 +326,7 @@ impl Authenticator for AtHome {
 }
 
 #[tokio::test]
-async fn a_path_that_nobody_knows_is_not_found_by_who_may_ask() {
+async fn unknown_paths_are_404_for_authorized_users() {
     let clusters = FixedClusters::new(["a", "b"], "1.27.1");
     let world = World::with(|builder| builder.clusters(clusters).authorizer(Authenticated)).await;
     let server = world.server.clone();
@@ -437,7 +437,7 @@ async fn stopping_ends_watches_and_finishes_what_is_in_flight() {
 }
 
 #[tokio::test]
-async fn what_does_not_end_is_cut_after_the_grace_period() {
+async fn open_requests_are_cut_after_the_grace_period() {
     // Another length than that of a handshake.
     let grace = |options: &mut Options| options.limits.grace = TimeDelta::seconds(20);
     let wire = Wire::with(|_| Box::pin(std::future::pending()), grace).await;
@@ -500,7 +500,7 @@ async fn sent_back(wire: &Wire, bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_answered_by_hand_too() {
+async fn invalid_requests_on_a_raw_connection_are_answered() {
     let (_world, wire) = served(|_| ()).await;
     let head = "Host: a\r\nConnection: close\r\n";
     for (request, expected) in [
