@@ -66,7 +66,7 @@ fn of_go(text: &str) -> String {
                     }
                     out.push_str(&regex::escape(&quoted));
                 }
-                // Rust's syntax uses these escapes for ends of words.
+                // Rust's syntax uses these escapes for the ends of words.
                 Some(plain @ ('<' | '>')) => out.push(plain),
                 other => {
                     out.push('\\');

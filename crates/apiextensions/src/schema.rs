@@ -113,7 +113,7 @@ pub struct Rule {
     pub message: String,
     /// Expression that computes the text of a violation.
     pub message_expression: String,
-    /// `FieldValueInvalid` (empty stands for it), `FieldValueForbidden`, `FieldValueRequired`, `FieldValueDuplicate`.
+    /// `FieldValueInvalid` (default), `FieldValueForbidden`, `FieldValueRequired`, `FieldValueDuplicate`.
     pub reason: String,
     /// Path of the invalid field, relative to the rule: `.spec.replicas`.
     pub field_path: String,

@@ -63,7 +63,7 @@ pub struct Life {
 /// A field that only some releases have; not in `metadata`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReleasedField {
-    /// JSON names from the root to the field; [`schema::EACH`] stands for each item of a list or map.
+    /// JSON names from the root to the field; [`schema::EACH`] matches each item of a list or map.
     pub path: &'static [&'static str],
     /// Releases that have the field.
     pub releases: Releases,

@@ -33,8 +33,8 @@ pub trait Clusters: Send + Sync + fmt::Debug + 'static {
         true
     }
 
-    /// Release of the CustomResourceDefinitions that a cluster's software has installed, which is the release of the kinds
-    /// that stand for them ([`ResourceInfo::custom`]); `None`: that of the server.
+    /// Release of the CustomResourceDefinitions that a cluster's software has installed, which is also the release of
+    /// the corresponding kinds ([`ResourceInfo::custom`]); `None`: that of the server.
     fn definitions(&self, _cluster: &str) -> Option<Release> {
         None
     }

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::server::{Inner, Server};
 use crate::storage::range;
 
-/// The servers behind a server, by cluster.
+/// The delegates of a server, by cluster.
 #[derive(Default)]
 pub(crate) struct Delegates(RwLock<BTreeMap<String, Arc<Inner>>>);
 
@@ -30,7 +30,7 @@ impl fmt::Debug for Delegates {
 }
 
 impl Delegates {
-    /// The server behind for a cluster.
+    /// Returns the delegate for a cluster.
     pub(crate) fn of(&self, cluster: &str) -> Option<Arc<Inner>> {
         self.0.read().get(cluster).cloned()
     }
@@ -57,7 +57,7 @@ impl Server {
         }
     }
 
-    /// The server behind for a cluster.
+    /// Returns the delegate for a cluster.
     pub fn delegate_of(&self, cluster: &str) -> Option<Self> {
         self.0.delegates.of(cluster).map(Self)
     }

@@ -11,7 +11,7 @@
 //! end; `openapi` schemas of kinds for clients; [`protobuf`] bodies in protobuf; [`validator`] the guarantees of every
 //! watch.
 //!
-//! Managed fields are a section of stored objects; `handlers::ownership` tells which objects have them.
+//! Managed fields are a section of stored objects; `handlers::ownership` decides which objects have them.
 
 pub mod admission;
 pub mod authentication;

@@ -10,7 +10,7 @@ use crate::request::Call;
 use crate::status::{Failure, Result};
 
 const JSON: &str = "application/json";
-/// Media types of watches, as the router of typed kinds knows them.
+/// Media types of watches that the router of typed kinds supports.
 const STREAMS: [&str; 2] = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
 /// Media types of patches of typed kinds.
 pub(crate) const PATCHES: [&str; 4] = [
@@ -21,7 +21,7 @@ pub(crate) const PATCHES: [&str; 4] = [
 ];
 pub(crate) const YAML: &str = "application/yaml";
 
-/// Form of objects in an answer.
+/// Form of objects in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The object itself.

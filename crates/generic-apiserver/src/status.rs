@@ -66,7 +66,7 @@ pub(crate) enum Failure {
     Internal(String),
     /// The head of the request exceeds the server's limit.
     HeadTooLarge,
-    /// The request made the server panic.
+    /// The server panicked during the request.
     Panicked,
     Unavailable(String),
     /// Invalid credentials.

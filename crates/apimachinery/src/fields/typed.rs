@@ -217,8 +217,8 @@ fn collect(set: &mut Set, path: &mut Vec<Element>, value: &Value, place: Place<'
     }
 }
 
-/// Returns the violations of the type in a configuration, each with its path, with upstream's text: `.spec.x: field not
-/// declared in schema`. Of the unknown fields of one struct only the first is named.
+/// Returns the violations of the type in a configuration, each with its path, with upstream's text:
+/// `.spec.x: field not declared in schema`. Of the unknown fields of one struct only the first is named.
 pub fn violations(value: &Value, schema: &Node) -> Vec<String> {
     let mut check = Check { path: Vec::new(), found: Vec::new() };
     check.value(value, Place::root(schema));

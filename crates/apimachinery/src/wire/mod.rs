@@ -131,7 +131,7 @@ pub enum Token<'a> {
 
 /// A value that may be absent.
 pub trait Optional: fmt::Debug {
-    /// Makes the value absent.
+    /// Sets the value to absent.
     fn clear(&mut self);
     /// Sets a zero value.
     fn fill(&mut self) -> &mut dyn Wire;

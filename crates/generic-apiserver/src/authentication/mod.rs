@@ -81,8 +81,8 @@ pub trait Authenticator: Send + Sync + fmt::Debug + 'static {
         Box::pin(async move { Ok((self.authenticate(credentials).await?, audiences.to_vec())) })
     }
 
-    /// Returns the cluster of the user with these credentials, which serves API paths that name no cluster. `kubectl
-    /// create --raw` sends such paths, whatever follows the host in its server's address.
+    /// Returns the cluster of the user with these credentials, which serves API paths that name no cluster.
+    /// `kubectl create --raw` sends such paths, whatever follows the host in its server's address.
     fn home<'a>(&'a self, _credentials: Credentials<'a>) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
     }

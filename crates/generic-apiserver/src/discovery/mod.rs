@@ -6,7 +6,7 @@
 //!                                 └▶ aggregated   APIGroupDiscoveryList v2 and v2beta1, by the header Accept
 //! ```
 //!
-//! Clients use the aggregated form only if both `/api` and `/apis` answer in it; so a server in front of others merges
+//! Clients use the aggregated form only if both `/api` and `/apis` return it; so a server in front of others merges
 //! their responses with [`merge`].
 
 mod aggregated;

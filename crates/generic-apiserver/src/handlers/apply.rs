@@ -43,7 +43,7 @@ pub(super) struct Configuration {
 }
 
 impl Scope {
-    /// Answers an apply.
+    /// Handles an apply.
     pub(super) async fn apply(&self, body: &[u8], validation: FieldValidation) -> Result<Response> {
         let configuration = self.configuration(body, validation)?;
         self.check_type(&configuration.tree)?;

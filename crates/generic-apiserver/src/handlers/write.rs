@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! create        body ─────────────────────────┐
-//! update        body, restricted by resource ──┐            ┌─▶ nothing changed: no write
+//! update        body, restricted by resource ──┤            ┌─▶ nothing changed: no write
 //! patch         stored object ⊕ patch ─────────┼─▶ [`pass`] ─┼─▶ nothing keeps it any more: delete
 //! apply         stored object ⊕ configuration ─┘            └─▶ [`append`] ─▶ the log, or decide again
 //! ```

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Compression of large answers (k8s.io/apiserver pkg/endpoints/handlers/responsewriters/writers.go).
+//! Compression of large responses (k8s.io/apiserver pkg/endpoints/handlers/responsewriters/writers.go).
 //!
 //! Only complete responses: a stream would be delayed, and every watcher would need its own encoder.
 

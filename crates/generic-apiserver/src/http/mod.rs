@@ -58,7 +58,7 @@ pub type Paths = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 /// Handler of requests: `Server::call` or similar.
 pub type Handler = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
 
-/// Maximum number of concurrent requests with long bodies: they take processor time and memory from others.
+/// Maximum number of concurrent requests with long bodies, which would otherwise use all processor time and memory.
 const LONG_REQUESTS: usize = 2;
 
 /// Time-outs and size limits.

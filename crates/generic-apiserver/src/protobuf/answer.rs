@@ -93,7 +93,7 @@ enum Form {
     Text,
     /// A list of texts.
     Texts,
-    /// A list of texts within a message, so that an empty one differs from none.
+    /// A list of texts within a message, so that an empty list differs from a missing one.
     Verbs,
     Flag,
     Number,

@@ -2,7 +2,7 @@
 //! The beginning of a watch that starts before the ring: read from the log, at the pace of the watching client.
 //!
 //! ```text
-//! asked        at                 floor          position
+//! request      at                 floor          position
 //!   │ delivered │ next piece … │    │ ring … ─────▶ │ live
 //! ```
 //!

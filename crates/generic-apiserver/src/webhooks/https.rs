@@ -38,7 +38,7 @@ pub enum Name<'a> {
     },
 }
 
-/// Server of the landscape that a name stands for.
+/// Server of the landscape to which a name resolves.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// `host:port`

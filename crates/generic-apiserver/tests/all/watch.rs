@@ -161,7 +161,7 @@ async fn the_lines_that_participants_were_given_are_counted() {
     check(&drain(&mut others).0, &[("ADDED", "w")]);
     drop(watch);
     assert_eq!(told().await.1, Told::default());
-    // The initial state is counted, and the bookmark behind it.
+    // The initial state is counted, and the bookmark after it.
     let path = format!(
         "{WIDGETS}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     );
@@ -178,7 +178,7 @@ async fn a_watch_on_a_compacted_revision_expires() {
     }
     let path = format!("{GADGETS}?watch=true&resourceVersion=1");
     let mut watch = world.watch(&path).await;
-    // The ring is too short, but the log still knows.
+    // The ring is too short, but the log still has the changes.
     assert_eq!(drain(&mut watch).0.len(), 1100);
     world.log.compact(Revision(500)).await.expect("compaction");
     let mut watch = world.watch(&path).await;
