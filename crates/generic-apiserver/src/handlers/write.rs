@@ -2,10 +2,10 @@
 //! The path of one object to the log, which creations, updates, patches and applies share.
 //!
 //! ```text
-//! create        body ─────────────────────────┐
-//! update        body, restricted by resource ──┤            ┌─▶ nothing changed: no write
+//! create        body ──────────────────────────┐
+//! update        body, restricted by resource ──┤             ┌─▶ nothing changed: no write
 //! patch         stored object ⊕ patch ─────────┼─▶ [`pass`] ─┼─▶ nothing keeps it any more: delete
-//! apply         stored object ⊕ configuration ─┘            └─▶ [`append`] ─▶ the log, or decide again
+//! apply         stored object ⊕ configuration ─┘             └─▶ [`append`] ─▶ the log, or decide again
 //! ```
 //!
 //! [`pass`] reads from top to bottom: defaults, managed fields, mutating admission, fields that only the server may
