@@ -192,7 +192,7 @@ fn a_response_older_than_an_earlier_one_is_found() {
 }
 
 #[test]
-fn answers_of_two_instances_are_true_in_one_order() {
+fn responses_of_two_instances_fit_one_order() {
     run(async {
         for seed in 1..=HISTORIES {
             record(seed).await;
@@ -202,7 +202,7 @@ fn answers_of_two_instances_are_true_in_one_order() {
 
 /// Across objects: a Shoot is created with a version while another instance removes the version.
 #[test]
-fn no_delay_lets_a_shoot_have_a_version_that_is_gone() {
+fn no_delay_lets_a_shoot_use_a_removed_version() {
     run(async {
         let mut taken = [0; 2];
         for seed in 1..=HISTORIES {

@@ -178,7 +178,7 @@ rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*']}]
 }
 
 #[test]
-fn where_the_landscape_has_an_address_clusters_are_reached_there() {
+fn kubeconfigs_use_the_address_of_the_landscape() {
     support::run(async {
         let access = ShootAccess { server: "127.0.0.1:40121".to_owned(), authorities: "HOST\n".to_owned() };
         let garden = reconciled(Some(access)).await;
@@ -246,7 +246,7 @@ fn missing_objects_are_reported() {
 }
 
 #[test]
-fn it_is_created_and_nothing_else() {
+fn kubeconfigs_support_create_only() {
     support::run(async {
         let garden = reconciled(None).await;
         for method in ["GET", "PUT", "PATCH", "DELETE"] {

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_speaks_of_the_value_at_which_it_stands() {
+    fn a_rule_applies_to_the_value_of_its_schema() {
         let order = ruled(json!({ "rule": "self.min <= self.max" }));
         check(&order, &json!({ "min": 1, "max": 2 }), None, &[]);
         let broken = json!({ "min": 3, "max": 2 });
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn transitions_are_judged_for_changes_only() {
+    fn transition_rules_apply_to_changes_only() {
         let fixed = ruled(json!({ "rule": "self.name == oldSelf.name", "message": "name is immutable" }));
         check(&fixed, &json!({ "name": "b" }), None, &[]);
         check(&fixed, &json!({ "name": "a" }), Some(&json!({ "name": "a" })), &[]);
@@ -394,7 +394,7 @@ mod tests {
 
     /// The nesting of a rule does not exhaust a thread's stack, whatever its length.
     #[test]
-    fn long_rules_are_judged_or_refused() {
+    fn long_rules_are_evaluated_or_refused() {
         for rule in [
             format!("{}true", "!".repeat(LONGEST - 4)),
             format!("{}1 > 0", "-".repeat(LONGEST - 5)),

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_hold_what_a_server_needs() {
+    fn rows_follow_the_definition() {
         let versions = versions();
         let [version] = &*versions else { panic!("one version is served") };
         assert!(version.is_storage && version.info.namespaced && version.info.custom);

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_merged_and_leaves_out_what_go_leaves_out() {
+    fn a_merged_patch_omits_fields_as_in_go() {
         let tree = json!({
             "metadata": {"name": "a", "labels": {"x": "y"}}, "data": {"k": "v"}, "spec": {"a": 1}, "status": {"phase": "p"},
         });
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_keeps_what_is_not_touched() {
+    fn an_object_keeps_untouched_fields() {
         let object = |tree| DynamicObject::from_tree(tree).expect("an object");
         let old = object(json!({
             "apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a", "labels": {"x": "y"}},

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_text_is_written_as_it_came() {
+    fn a_marked_text_is_written_unchanged() {
         let mut tree = json!({"name": "a", "things": [{"name": "<"}]});
         tree["config"] = marked_json(br#"{"z": 1, "a": [2.50]}"#).expect("JSON");
         assert_eq!(to_json(&tree), r#"{"config":{"z": 1, "a": [2.50]},"name":"a","things":[{"name":"<"}]}"#);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_patch_sorts_what_it_goes_into_only() {
+    fn a_merge_patch_sorts_only_changed_parts() {
         let check = |patch: Value, expected: &[&str]| {
             let mut tree = stored();
             open_for_merge(&mut tree, &patch);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_patch_keeps_what_it_brings() {
+    fn a_json_patch_keeps_the_text_of_its_values() {
         let check = |patch: &str, expected: &[&str]| {
             let mut tree = stored();
             let patch = open_for_json_patch(&mut tree, patch.as_bytes(), &node());

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_may_be_long_and_round() {
+    fn paths_may_be_long_and_cyclic() {
         let mut graph = Graph::default();
         take(&mut graph, "seeds", "m", Some((&json!({}), &json!({}))));
         take(&mut graph, "managedseeds", "m", Some((&json!({ "shoot": { "name": "s" } }), &json!({}))));

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_is_of_its_namespace() {
+    fn a_role_belongs_to_its_namespace() {
         let mut index = Index::default();
         let role = json!({
             "kind": "Role", "apiVersion": "rbac.authorization.k8s.io/v1", "metadata": { "name": "r" },

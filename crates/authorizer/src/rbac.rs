@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn masters_may_everything_and_say_no_reason() {
+    fn masters_are_allowed_everything_without_a_reason() {
         let rbac = Rbac::new(Defaults::Stored);
         let root = user("root", &["system:masters"]);
         assert_eq!(rbac.explain(&get(&root, "a", "", "nodes")), Decision { allowed: true, reason: String::new() });
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_of_the_beginning_hold_until_they_are_stored() {
+    fn default_roles_are_effective_until_they_are_stored() {
         let rbac = Rbac::new(Defaults::Assumed);
         let viewer = user("vera", &["gardener.cloud:system:viewers"]);
         let question = get(&viewer, "shoot--p--s", "", "nodes");

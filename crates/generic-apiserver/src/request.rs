@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_true_unless_they_say_no() {
+    fn flags_are_true_unless_0_or_false() {
         let query = Query::parse(Some("a=&b=0&c=FALSE&d=no&labelSelector=a%3Db%2Cc"));
         assert_eq!(query.flag("a"), Some(true));
         assert_eq!(query.flag("b"), Some(false));

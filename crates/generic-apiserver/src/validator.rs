@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_promises_are_told_by_name() {
+    fn violations_are_reported_by_guarantee() {
         check(&[line("ADDED", "a", 6), line("MODIFIED", "a", 7), line("DELETED", "a", 9)], Ok(()));
         check(&[line("ADDED", "a", 8), line("ADDED", "b", 7)], Err(Violation::Unordered { revision: 7, last: 8 }));
         check(&[line("ADDED", "a", 8), line("MODIFIED", "a", 8)], Err(Violation::Duplicate(8)));

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn of_duplicates_the_last_counts_and_each_is_told() {
+    fn the_last_duplicate_counts_and_each_is_reported() {
         let (tree, said) = parse(b"a: 1\nb:\n  c: x\n  'c': z\na: 2\n").expect("YAML");
         assert_eq!(tree, json!({"a": 2, "b": {"c": "z"}}));
         let told = ["line 4: key \"c\" already set in map", "line 5: key \"a\" already set in map"];

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_say_the_type_whatever_the_quotes() {
+    fn tags_define_the_type_despite_quotes() {
         let of = |tag, text| Scalar::of(Some(tag), text).and_then(Scalar::value);
         assert_eq!(of("str", "12"), Ok(json!("12")));
         assert_eq!(of("str", "yes"), Ok(json!("yes")));
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_texts_of_what_they_stand_for() {
+    fn keys_are_texts_of_their_values() {
         let key = |text: &str| Scalar::plain(text).key().map(|(key, _)| key);
         for (texts, expected) in [
             ("on yes True", "true"),

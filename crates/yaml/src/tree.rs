@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn of_duplicates_the_last_counts_and_each_is_told_with_the_line_of_its_value() {
+    fn the_last_duplicate_counts_and_each_has_its_line() {
         let text = "a: 1\nb:\n  c: x\n  'c': z\na:\n  2\n1: x\n'1': z\n";
         let document = read(text.as_bytes(), Limits::BODY).expect("YAML");
         assert_eq!(document.value, json!({"a": 2, "b": {"c": "z"}, "1": "z"}));
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_utf_16_say_so_first() {
+    fn utf_16_texts_begin_with_a_mark() {
         let bytes = |units: Vec<u8>| read(&units, Limits::BODY).map(|document| document.value);
         let little = [0xff, 0xfe].into_iter().chain("ñ: yes".encode_utf16().flat_map(u16::to_le_bytes)).collect();
         let big = [0xfe, 0xff].into_iter().chain("ñ: yes".encode_utf16().flat_map(u16::to_be_bytes)).collect();

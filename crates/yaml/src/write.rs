@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_needs_quotes_gets_them_and_what_go_quotes() {
+    fn quotes_are_added_only_where_needed_or_as_in_go() {
         let text = to_string(&json!({"a": "yes", "b": "maybe", "on": true, "c": 1000, "d": "1_000"})).expect("YAML");
         assert_eq!(text, "a: \"yes\"\nb: maybe\nc: 1000\nd: \"1_000\"\n\"on\": true\n");
         for (word, is_quoted) in [

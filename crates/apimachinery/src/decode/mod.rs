@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_patch_is_checked_as_the_object_that_it_makes() {
+    fn a_merge_patch_is_checked_like_its_result() {
         let object = json!({"map": {"a": "1"}, "things": [{"count": 1}], "flag": true, "after": "1h0m0s"});
         for patch in [
             json!({"flag": null, "map": {"a": null, "b": "2"}, "Gone": null, "metadata": null}),

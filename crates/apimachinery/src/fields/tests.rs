@@ -312,7 +312,7 @@ fn very_deep_values_are_one_field() {
 }
 
 #[test]
-fn entries_that_are_none_are_refused() {
+fn invalid_entries_are_refused() {
     let entry = ManagedFieldsEntry {
         manager: "m".to_owned(),
         operation: "Update".to_owned(),

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn percentages_scale_in_the_asked_direction() {
+    fn percentages_round_in_the_requested_direction() {
         let quarter = IntOrString::from("25%");
         assert_eq!(quarter.scaled(5, true), Ok(2));
         assert_eq!(quarter.scaled(5, false), Ok(1));

@@ -90,7 +90,7 @@ mod tests {
     use crate::meta::Raw;
 
     #[test]
-    fn a_sorted_text_is_what_its_tree_is_written_as() {
+    fn a_sorted_text_equals_its_written_tree() {
         for (text, expected) in [
             (r#"{"a":1,"b":{"c":[1,{"d":null}],"e":true},"f":"x"}"#, true),
             (r#"{"a b":1,"a!":1}"#, true),

@@ -238,7 +238,7 @@ mod tests {
     proptest! {
         /// The map behaves like a `BTreeMap`, and earlier copies do not change.
         #[test]
-        fn it_is_an_ordered_map(steps in steps()) {
+        fn text_map_behaves_like_a_btree_map(steps in steps()) {
             let (mut map, mut model) = (TextMap::new(), BTreeMap::<String, String>::new());
             for step in steps {
                 let (copy, before) = (map.clone(), model.clone());

@@ -95,7 +95,7 @@ fn text_tree_and_serde_agree() {
 }
 
 #[test]
-fn a_list_or_map_that_is_read_twice_holds_what_came_last() {
+fn a_duplicate_list_or_map_holds_the_last_value() {
     let twice = sample(r#"{"inners":[{"name":"x"}],"inners":[],"labels":{"a":"1"},"labels":{"b":"2"}}"#);
     assert!(twice.inners.is_empty());
     assert_eq!(twice.labels.keys().collect::<Vec<_>>(), ["b"]);

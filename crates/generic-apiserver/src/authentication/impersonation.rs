@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authorizer_is_asked_about_everything() {
+    fn the_authorizer_checks_every_impersonated_value() {
         assert!(check(&[("impersonate-user", "bob")], &OnlyB).is_ok());
         for (headers, message) in [
             (

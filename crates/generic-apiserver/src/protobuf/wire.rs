@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_messages_are_refused_in_gos_words() {
+    fn broken_messages_are_refused_with_gos_texts() {
         let check = |bytes: &[u8], expected: &str| assert_eq!(all(bytes).expect_err("is refused"), expected);
         check(&[0x08], "unexpected EOF");
         check(&[0x12, 5, b'x'], "unexpected EOF");

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn own_entries_are_not_looked_at_and_all_others_are() {
+    async fn own_entries_are_not_converted_and_all_others_are() {
         let log = through(Arc::new(MemoryLog::new()), Marks);
         let mut subscription = log.subscribe(Revision(0), None).expect("nothing is compacted");
         let mut told = Vec::new();

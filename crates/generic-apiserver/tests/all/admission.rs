@@ -136,7 +136,7 @@ async fn with_gadget(disturb: usize) -> (World, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn a_decision_is_made_again_when_what_it_rests_on_changed() {
+async fn a_decision_is_repeated_when_its_reads_changed() {
     for (disturb, code, runs) in [(0, 201, 1), (1, 201, 2), (200, 201, 201), (201, 409, 201)] {
         let (world, ran) = with_gadget(disturb).await;
         let body = json!({"metadata": {"name": "w"}});

@@ -159,7 +159,7 @@ async fn an_apply_that_changes_nothing_is_no_write() {
 }
 
 #[tokio::test]
-async fn fields_of_others_are_conflicts_and_force_takes_them() {
+async fn fields_of_other_managers_conflict_unless_forced() {
     let world = world().await;
     world.apply(WIDGET, "fieldManager=one", &widget(&json!({"size": 1, "color": "red"}))).await.expect_code(201);
     let edit = json!({"spec": {"parts": ["a"]}});
@@ -246,7 +246,7 @@ async fn lists_merge_by_their_topology() {
 }
 
 #[tokio::test]
-async fn the_status_is_applied_through_its_own_door() {
+async fn the_status_is_applied_through_its_subresource() {
     let world = world().await;
     let body = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"},
         "spec": {"size": 1}, "status": {"phase": "x"}});
@@ -273,7 +273,7 @@ async fn the_status_is_applied_through_its_own_door() {
 }
 
 #[tokio::test]
-async fn the_scale_is_applied_through_its_own_door() {
+async fn the_scale_is_applied_through_its_subresource() {
     let replicas = ResourceInfo { subresources: &["scale"], ..row("example.com", "v1", "Set", "sets") };
     let world = World::with(|builder| builder.resource::<DynamicObject>(&replicas, NoHooks)).await;
     let path = "/clusters/a/apis/example.com/v1/sets/s";
@@ -331,7 +331,7 @@ async fn writes_that_are_no_apply_are_tracked_under_their_managers() {
 
 /// Go writes a struct also when it is empty: it is present before any client sets a field in it.
 #[tokio::test]
-async fn structs_that_are_always_there_are_nobodys() {
+async fn empty_structs_have_no_manager() {
     let world = world().await;
     let collection = THING.trim_end_matches("/t");
     let body = thing(&json!({"purpose": "test", "pools": [{"name": "a"}]}));
@@ -342,7 +342,7 @@ async fn structs_that_are_always_there_are_nobodys() {
 }
 
 #[tokio::test]
-async fn objects_of_nameless_and_own_clients_are_tracked_from_the_first_apply_on() {
+async fn objects_of_own_clients_are_tracked_from_the_first_apply_on() {
     let world = world().await;
     let collection = WIDGET.trim_end_matches("/w");
     let agent = ("user-agent", "landscape/v1");
@@ -481,7 +481,7 @@ async fn a_dry_run_writes_nothing() {
 }
 
 #[tokio::test]
-async fn bad_input_is_refused_in_the_words_of_kubernetes() {
+async fn bad_input_is_refused_with_the_texts_of_kubernetes() {
     let world = world().await;
     let refused = async |path: &str, query: &str, body: &Value, code: u16, reason: &str, message: &str| {
         world.apply(path, query, body).await.expect_failure(code, reason, message);

@@ -702,7 +702,7 @@ async fn a_scale_that_a_patch_makes_something_else_is_refused() {
 }
 
 #[tokio::test]
-async fn annotations_above_256_kibibytes_are_refused_and_what_was_stored_stays() {
+async fn annotations_above_256_kibibytes_are_refused() {
     let world = World::new().await;
     let of = |length: usize| json!({"metadata": {"name": "w", "annotations": {"a": "x".repeat(length)}}});
     world.send("POST", WIDGETS, &of(256 * 1024 - 1)).await.expect_code(201);
@@ -714,7 +714,7 @@ async fn annotations_above_256_kibibytes_are_refused_and_what_was_stored_stays()
 }
 
 #[tokio::test]
-async fn an_object_above_what_the_log_stores_is_refused_in_the_storages_words() {
+async fn an_object_above_the_limit_of_the_log_is_refused() {
     let world = World::new().await;
     let body =
         format!("{{\"metadata\":{{\"name\":\"big\"}},\"spec\":{{\"parts\":[\"{}\"]}}}}", "x".repeat(2 * 1024 * 1024));

@@ -26,7 +26,7 @@ async fn delete(world: &World, name: &str) {
 }
 
 #[tokio::test]
-async fn a_life_after_forgotten_history_has_a_uid_of_its_own() {
+async fn uids_differ_after_history_was_compacted() {
     let log = MemoryLog::new();
     let world = started(&log).await;
     let mut uids = BTreeSet::new();

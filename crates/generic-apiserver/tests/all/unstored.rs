@@ -391,7 +391,7 @@ async fn health_and_metrics_are_those_of_the_builder() {
 }
 
 #[tokio::test]
-async fn a_kind_of_two_versions_is_one_object_with_two_faces() {
+async fn two_versions_of_a_kind_show_one_object() {
     let world = World::with(rich).await;
     let (old, new) =
         ("/clusters/a/apis/example.com/v1beta1/namespaces/n", "/clusters/a/apis/example.com/v1/namespaces/n");

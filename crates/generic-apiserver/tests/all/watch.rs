@@ -144,7 +144,7 @@ async fn selectors_make_objects_appear_and_vanish() {
 }
 
 #[tokio::test]
-async fn the_lines_that_participants_were_given_are_counted() {
+async fn lines_for_participants_are_counted() {
     let world = World::new().await;
     world.create(WIDGETS, "v", json!({})).await;
     let revision = world.server.position();
@@ -234,7 +234,7 @@ async fn a_watch_ends_at_its_time_out() {
 }
 
 #[tokio::test]
-async fn a_watch_across_clusters_tells_the_cluster() {
+async fn a_watch_across_clusters_names_the_cluster() {
     let world = World::new().await;
     let mut watch = world.watch("/clusters/*/apis/example.com/v1/widgets?watch=true").await;
     world.create(WIDGETS, "w", json!({})).await;
@@ -373,7 +373,7 @@ impl TimeSource for Strict {
 /// The client reads nothing until the watch's time is over: the queued frames are sent first, then a clean end, and the
 /// expired timer is not polled again.
 #[tokio::test]
-async fn a_watch_whose_time_is_over_still_sends_what_is_queued() {
+async fn a_watch_sends_queued_frames_after_its_end() {
     for options in ["", "&allowWatchBookmarks=true"] {
         let log = MemoryLog::new();
         let world = World::on(log.clone(), |builder| builder).await;
@@ -401,7 +401,7 @@ async fn a_watch_whose_time_is_over_still_sends_what_is_queued() {
 
 /// More changes than a watcher's queue holds lie between the start of a watch and the present.
 #[tokio::test]
-async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
+async fn a_watch_from_the_past_receives_everything_at_its_pace() {
     const CHANGES: u64 = 16_600;
     let log = MemoryLog::new();
     let world = World::on(log.clone(), |builder| builder).await;
@@ -459,7 +459,7 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
 }
 
 #[tokio::test]
-async fn a_watch_may_be_asked_to_last_for_ever() {
+async fn a_watch_may_have_the_longest_time_out() {
     let world = World::new().await;
     let mut watch = world.watch(&format!("{WIDGETS}?watch=true&timeoutSeconds={}", i64::MAX)).await;
     world.create(WIDGETS, "w", json!({})).await;

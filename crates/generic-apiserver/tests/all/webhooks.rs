@@ -120,7 +120,7 @@ fn gizmo() -> Value {
 }
 
 #[tokio::test]
-async fn a_denial_names_its_webhook_and_the_question_says_everything() {
+async fn a_denial_names_its_webhook_and_reviews_are_complete() {
     let (world, oracle) = world().await;
     configure(&world, VALIDATING, "deny", json!({})).await;
     let answer = world.send("POST", GIZMOS, &gizmo()).await;
@@ -175,7 +175,7 @@ async fn webhooks_warn_whatever_becomes_of_the_request() {
 }
 
 #[tokio::test]
-async fn deletions_are_judged_by_the_stored_object() {
+async fn deletions_are_reviewed_with_the_stored_object() {
     let (world, oracle) = world().await;
     world.send("POST", GIZMOS, &gizmo()).await.expect_code(201);
     configure(&world, VALIDATING, "allow", json!({})).await;

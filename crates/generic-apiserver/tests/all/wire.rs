@@ -137,7 +137,7 @@ async fn users_may_impersonate_others() {
 }
 
 #[tokio::test]
-async fn a_request_that_panics_is_one_answer() {
+async fn a_panic_ends_one_response_only() {
     let (release, released) = oneshot::channel::<()>();
     let released = released.shared();
     let wire = Wire::new(move |request: Request| {
@@ -172,7 +172,7 @@ async fn a_request_that_panics_is_one_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_come_is_a_time_out() {
+async fn a_missing_response_is_a_time_out() {
     let wire = Wire::new(|_| Box::pin(std::future::pending())).await;
     let client = wire.user("jane", &[]);
     for (path, method, seconds) in
@@ -188,7 +188,7 @@ async fn an_answer_that_does_not_come_is_a_time_out() {
 }
 
 #[tokio::test]
-async fn answers_that_may_last_have_no_time_out_and_end_with_serving() {
+async fn long_running_responses_end_with_serving_only() {
     let lasting = |options: &mut Options| options.lasting = Arc::new(|path| path.ends_with("/idle"));
     let wire = Wire::with(
         |_| {
