@@ -103,7 +103,7 @@ impl Routes {
         Documents::new(rows.chain(views).chain(others), self.reviews.values().map(|review| review.info.clone()))
     }
 
-    /// Returns the server of a path among the resources that `serves` lets through, each in its release.
+    /// Returns the resource of a path among those that `serves` accepts, each in its release.
     pub(crate) fn find(
         &self,
         path: &ResourcePath,
