@@ -46,7 +46,7 @@ impl Schema {
                     return errors.push(FieldError::forbidden(&path, TOO_MANY_PATTERNS));
                 }
                 Err(error) => {
-                    // This refusal took as much memory as a compilation.
+                    // The detection of the error takes as much work as a compilation.
                     *left = left.saturating_sub(LARGEST);
                     let text = format!("must be a valid regular expression, but isn't: {error}");
                     errors.push(FieldError::invalid(&path, &self.pattern, &text));

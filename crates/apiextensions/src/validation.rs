@@ -228,7 +228,7 @@ impl Schema {
             says("must validate all the schemas (allOf)");
         }
         errors.left = left;
-        // Alternatives that were not validated completely have no result.
+        // If no steps are left, some alternatives were not validated completely, and their results are unknown.
         if !errors.is_over() {
             told.into_iter().chain(violated).for_each(|error| errors.push(error));
         }

@@ -3,7 +3,7 @@
 //!
 //! Plugins are synchronous: they read the server's own fold of the log, which is at least as new as the request. Their
 //! *decisive* reads become guards of the append; when a guard fails because of a concurrent write, the chain runs
-//! again, without a limit on the number of runs.
+//! again, up to a limit in `handlers::write`.
 
 use std::any::Any;
 use std::fmt;

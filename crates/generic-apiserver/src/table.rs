@@ -194,7 +194,7 @@ fn cell(tree: &Value, column: &Column, now: DateTime<Utc>) -> Value {
     match (column.type_, value) {
         ("date", Value::Null) if is_path => Value::Null,
         ("date" | "age", value) => json!(age(&value, now)),
-        // A column of type string in a definition shows only scalar values as text; a printer's cells are used as they are.
+        // In a column of texts with a path, scalar values become texts; cells that a function makes are used as they are.
         ("string", Value::Array(_) | Value::Object(_)) if is_path => Value::Null,
         ("string", Value::Bool(value)) if is_path => json!(value.to_string()),
         ("string", Value::Number(value)) if is_path => json!(value.to_string()),

@@ -31,8 +31,8 @@ pub use self::write::{WriteError, to_string};
 /// Reads the document of a text, for [`Limits::BODY`] the first; an empty text is null.
 ///
 /// # Errors
-/// It is not YAML, cannot be written as JSON, exceeds the limits, or holds several documents where Go's library would
-/// not accept them.
+/// It is not YAML, cannot be written as JSON, exceeds the limits, or holds several documents without
+/// [`Limits::is_go`].
 pub fn read(text: &[u8], limits: Limits) -> Result<Document, Error> {
     tree::read(text, limits)
 }

@@ -32,7 +32,7 @@ use super::{exchange, guard};
 /// Interval of pings that check whether a silent HTTP/2 client is still connected.
 const PING: Duration = Duration::from_secs(30);
 
-/// Minimum size in bytes of the head that is read from a connection, the default of Go's servers.
+/// Size in bytes up to which heads are always read from a connection; the default limit of Go's servers.
 const HEAD: usize = 1 << 20;
 
 /// Serves a connection on its own task.
