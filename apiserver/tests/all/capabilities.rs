@@ -118,7 +118,7 @@ fn stored_capabilities_count_after_the_gate_is_turned_off() {
     run(async {
         let on = garden(140, Some(true)).await;
         on.merge(PROFILE, &with_capabilities(140)).await.accepted();
-        let off = on.beside(&options(140, Some(false)));
+        let off = on.another_instance(&options(140, Some(false)));
         let created = off.post(&shoot("local", "1.27.1")).await.accepted();
         assert_eq!(created["spec"]["provider"]["workers"][0]["machine"]["image"]["version"], "934.8.0");
         let answer = off.merge(PROFILE, &json!({"metadata": {"labels": {"a": "b"}}})).await;

@@ -142,8 +142,8 @@ fn check(states: &States, exchanges: &[&Exchange]) {
 }
 
 async fn record(seed: u64) {
-    let garden = Garden::furnished().await;
-    let other = garden.beside_furnished();
+    let garden = Garden::with_demo_objects().await;
+    let other = garden.another_demo_instance();
     garden.delay_appends(seed);
     let recorder = Recorder { instances: [garden, other], count: Cell::new(0), history: RefCell::default() };
     join_all((0..CLIENTS).map(|number| recorder.client(number, seed))).await;
@@ -206,8 +206,8 @@ fn no_delay_lets_a_shoot_use_a_removed_version() {
     run(async {
         let mut taken = [0; 2];
         for seed in 1..=HISTORIES {
-            let garden = Garden::furnished().await;
-            let other = garden.beside_furnished();
+            let garden = Garden::with_demo_objects().await;
+            let other = garden.another_demo_instance();
             garden.delay_appends(seed);
             let without =
                 json!({"spec": {"kubernetes": {"versions": [{"version": "1.27.1", "classification": "supported"}]}}});

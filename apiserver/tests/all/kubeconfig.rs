@@ -152,8 +152,8 @@ rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*']}]
             ("v1.149.0", "anna", VIEWER, "gardener.cloud:viewer:anna", "gardener.cloud:project:viewers"),
             ("v1.149.0", "olga", VIEWER, "gardener.cloud:viewer:olga", "gardener.cloud:system:viewers"),
         ] {
-            let mut asked =
-                garden.beside(&Options { authorization: authorizer::Mode::Rbac, ..Options::emulating(version) });
+            let mut asked = garden
+                .another_instance(&Options { authorization: authorizer::Mode::Rbac, ..Options::emulating(version) });
             (asked.user, asked.groups) = (user, &["system:authenticated"]);
             let config = kubeconfig(&ask(&asked, resource, json!({})).await.accepted());
             let certificate = decoded(&config["users"][0]["user"]["client-certificate-data"]);

@@ -33,7 +33,7 @@ fn whatever_is_sent_is_answered_without_a_server_error() {
     let count = std::env::var_os("TERRARIUM_TEST_MALFORMED");
     let count = count.and_then(|text| text.to_str()?.parse().ok()).unwrap_or(4_000_u32);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    let garden = runtime.block_on(Garden::furnished());
+    let garden = runtime.block_on(Garden::with_demo_objects());
     let view = std::iter::once(catalogue::controller_deployments_view());
     let rows: Vec<&ResourceInfo> =
         catalogue::all().iter().filter(|row| catalogue::is_aggregated(row)).chain(view).collect();

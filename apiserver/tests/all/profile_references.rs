@@ -130,14 +130,14 @@ fn an_upgrade_keeps_shoots_that_have_the_name_alone() {
         let purpose = |purpose: &str| json!({ "spec": { "purpose": purpose } });
         let by_name = [&Value::Null, &json!("local")];
         for minor in [92, 100] {
-            let newer = garden_91.beside(&options(minor));
+            let newer = garden_91.another_instance(&options(minor));
             assert_eq!(references(&newer.get(SHOOT).await), by_name, "{minor}");
             let patched = newer.merge(SHOOT, &purpose("testing")).await.accepted();
             assert_eq!(references(&patched), by_name, "{minor}");
             newer.merge(SHOOT, &purpose("evaluation")).await.accepted();
         }
 
-        let newest = garden_91.beside(&options(101));
+        let newest = garden_91.another_instance(&options(101));
         let before = newest.get(SHOOT).await;
         assert_eq!(references(&before), by_name);
         // A change of the status leaves the spec unchanged.
@@ -160,7 +160,7 @@ fn an_upgrade_keeps_shoots_that_have_the_name_alone() {
         // Instances of an older release do not show the reference and do not lose it.
         assert_eq!(references(&garden_91.get(SHOOT).await), by_name);
         garden_91.merge(SHOOT, &purpose("testing")).await.accepted();
-        let older = garden_91.beside(&options(100));
+        let older = garden_91.another_instance(&options(100));
         older.merge(SHOOT, &purpose("development")).await.accepted();
         let shown = newest.get(SHOOT).await;
         assert_eq!(references(&shown), [&reference, &json!("local")]);

@@ -30,7 +30,7 @@ fn an_older_release_does_not_show_a_field_and_does_not_lose_it() {
     support::run(async {
         let older = Garden::new(&options(134));
         older.apply(include_str!("manifests/garden.yaml")).await;
-        let newer = older.beside(&options(135));
+        let newer = older.another_instance(&options(135));
         let mut shoot = support::shoot("local", "1.26.4");
         shoot["spec"]["maintenance"] = json!({ "autoRotation": rotation() });
 
@@ -68,7 +68,7 @@ fn an_older_release_does_not_show_a_field_and_does_not_lose_it() {
         assert_eq!(shown["spec"]["purpose"], "evaluation");
 
         // An older one that starts now reads it from the log.
-        let late = older.beside(&options(134));
+        let late = older.another_instance(&options(134));
         let patch = json!({ "spec": { "purpose": "testing" } });
         late.send("PATCH", SHOOT, MERGE, &patch).await.accepted();
         let shown = newer.send("GET", SHOOT, JSON, &Value::Null).await.accepted();
@@ -88,7 +88,7 @@ fn an_older_release_does_not_show_a_field_and_does_not_lose_it() {
 fn openapi_says_what_a_release_has() {
     support::run(async {
         let older = Garden::new(&options(134));
-        let newer = older.beside(&options(135));
+        let newer = older.another_instance(&options(135));
         let properties = async |garden: &Garden| {
             let path = "/openapi/v3/apis/core.gardener.cloud/v1beta1";
             let document = garden.send("GET", path, JSON, &Value::Null).await.accepted();
@@ -139,7 +139,7 @@ fn a_field_is_unknown_before_the_release_that_brought_it() {
             garden.send("POST", &strict, JSON, &shoot).await.refused(400, &text);
             let created = garden.send("POST", SHOOTS, JSON, &shoot).await.accepted();
             assert_eq!(created.pointer(&pointer), None, "{path}");
-            let newer = garden.beside(&options(since));
+            let newer = garden.another_instance(&options(since));
             let patch = json!({ "spec": shoot["spec"].clone() });
             let strict = format!("{SHOOT}?fieldValidation=Strict");
             let patched = newer.send("PATCH", &strict, MERGE, &patch).await.accepted();

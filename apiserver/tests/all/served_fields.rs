@@ -133,7 +133,7 @@ fn decoding_follows_the_release() {
                 let expected = case.is_served(minor).then_some(&case.value);
                 assert_eq!(created.pointer(case.pointer), expected, "{place}");
                 assert_eq!(garden.get(SHOOT).await.pointer(case.pointer), expected, "{place}");
-                let union = garden.beside(&options(if case.releases.1 == 999 { 149 } else { 120 }));
+                let union = garden.another_instance(&options(if case.releases.1 == 999 { 149 } else { 120 }));
                 assert_eq!(union.get(SHOOT).await.pointer(case.pointer), expected, "{place} is stored");
             }
         }
@@ -261,7 +261,7 @@ fn the_status_of_cloud_profiles_follows_the_release() {
 fn newer_releases_hide_removed_fields_and_keep_them_stored() {
     support::run(async {
         let older = garden(140).await;
-        let newer = older.beside(&options(141));
+        let newer = older.another_instance(&options(141));
         let case = &cases()[1];
         older.send("POST", SHOOTS, JSON, &case.shoot()).await.accepted();
         let found = async |garden: &Garden| garden.get(SHOOT).await.pointer(case.pointer).cloned();
@@ -283,7 +283,7 @@ fn newer_releases_hide_removed_fields_and_keep_them_stored() {
 fn an_older_release_keeps_fields_of_list_items() {
     support::run(async {
         let older = garden(146).await;
-        let newer = older.beside(&options(147));
+        let newer = older.another_instance(&options(147));
         let case = &cases()[2];
         newer.send("POST", SHOOTS, JSON, &case.shoot()).await.accepted();
         assert_eq!(older.get(SHOOT).await.pointer(case.pointer), None);
@@ -299,7 +299,7 @@ fn an_older_release_keeps_fields_of_list_items() {
 fn an_older_release_keeps_the_status_of_a_cloud_profile() {
     support::run(async {
         let older = garden(136).await;
-        let newer = older.beside(&options(137));
+        let newer = older.another_instance(&options(137));
         let status = json!({ "kubernetes": { "versions": [{ "version": "1.27.1", "classification": "supported" }] } });
         newer.send("PATCH", &format!("{PROFILE}/status"), MERGE, &json!({ "status": status })).await.accepted();
         assert_eq!(older.get(PROFILE).await["status"], Value::Null);

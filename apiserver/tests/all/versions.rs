@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Garden, run, shoot};
 
-async fn furnished(profile: Profile) -> Garden {
+async fn with_demo_objects(profile: Profile) -> Garden {
     let garden = Garden::new(&Options { profile, ..Options::default() });
     garden.apply(include_str!("manifests/garden.yaml")).await;
     garden
@@ -34,7 +34,7 @@ fn listed(profile: &Value) -> Vec<&str> {
 fn versions_that_are_expired_when_they_are_added_count_by_profile() {
     run(async {
         for profile in [Profile::Documents, Profile::Upstream] {
-            let garden = furnished(profile).await;
+            let garden = with_demo_objects(profile).await;
             let mut new = garden.get(PROFILE).await;
             new["metadata"] = json!({"name": "second"});
             let expired = json!({"version": "1.25.4", "expirationDate": "2023-07-27T19:59:59Z"});
@@ -83,7 +83,7 @@ fn versions_that_are_expired_when_they_are_added_count_by_profile() {
 fn the_version_of_a_pool_is_in_use_by_profile() {
     run(async {
         for profile in [Profile::Documents, Profile::Upstream] {
-            let garden = furnished(profile).await;
+            let garden = with_demo_objects(profile).await;
             let mut local = shoot("local", "1.27.1");
             local["spec"]["provider"]["workers"][0]["kubernetes"] = json!({"version": "1.26.4"});
             garden.post(&local).await.accepted();
@@ -132,7 +132,7 @@ fn shoot_of_own(name: &str, version: &str) -> Value {
 #[test]
 fn an_override_lets_a_version_live_and_stays_while_it_is_needed() {
     run(async {
-        let garden = furnished(Profile::Documents).await;
+        let garden = with_demo_objects(Profile::Documents).await;
         let longer =
             json!({"kubernetes": {"versions": [{"version": "1.26.4", "expirationDate": "2023-12-31T00:00:00Z"}]}});
         with_own_profile(&garden, &longer).await;
@@ -171,7 +171,7 @@ fn an_override_lets_a_version_live_and_stays_while_it_is_needed() {
 #[test]
 fn a_shoot_changes_between_profiles_of_one_root() {
     run(async {
-        let garden = furnished(Profile::Documents).await;
+        let garden = with_demo_objects(Profile::Documents).await;
         let image = json!([{"name": "own", "updateStrategy": "major", "versions": [
             {"version": "1.0.0", "architectures": ["amd64"], "cri": [{"name": "containerd"}]},
         ]}]);
@@ -233,8 +233,8 @@ fn a_version_is_not_removed_while_another_instance_gives_it_to_a_shoot() {
 
 /// Returns true if the removal succeeded.
 async fn race(raced: Raced, removal_first: bool) -> bool {
-    let first = furnished(Profile::Documents).await;
-    let second = first.beside(&Options::default());
+    let first = with_demo_objects(Profile::Documents).await;
+    let second = first.another_instance(&Options::default());
     let whole =
         |version: &str| json!({"version": version, "architectures": ["amd64"], "cri": [{"name": "containerd"}]});
     with_own_profile(&first, &json!({"machineImages": [{"name": "gardenlinux", "versions": [whole("9.9.9")]}]})).await;

@@ -243,7 +243,7 @@ impl Evaluation {
     }
 }
 
-/// Returns the path of an error, relative to the rule's path.
+/// Returns the path of an error: `at` is the path of the rule, `below` its `fieldPath`.
 fn place(at: &str, below: &str) -> Path {
     Path::new(format!("{at}{below}").trim_start_matches('.'))
 }

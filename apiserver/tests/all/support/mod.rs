@@ -190,7 +190,7 @@ impl Garden {
     }
 
     /// Starts another instance of gardener-apiserver on the same log.
-    pub(crate) fn beside(&self, options: &Options) -> Self {
+    pub(crate) fn another_instance(&self, options: &Options) -> Self {
         let foundation = Foundation {
             log: Arc::new(self.log.clone()),
             clock: Clock::new(self.clock.clone()),
@@ -204,14 +204,14 @@ impl Garden {
         Self { kubernetes, gardener, clock, log, user: self.user, groups: self.groups }
     }
 
-    /// Starts another instance on the log of [`Garden::furnished`], with the same options.
-    pub(crate) fn beside_furnished(&self) -> Self {
-        self.beside(&Options { default_domains: vec!["example.org".to_owned()], ..Options::default() })
+    /// Starts another instance on the log of [`Garden::with_demo_objects`], with the same options.
+    pub(crate) fn another_demo_instance(&self) -> Self {
+        self.another_instance(&Options { default_domains: vec!["example.org".to_owned()], ..Options::default() })
     }
 
     /// Creates a garden with an operator's objects: registrations of extensions, CloudProfile and Seed `local`, Project
     /// `demo` with a binding.
-    pub(crate) async fn furnished() -> Self {
+    pub(crate) async fn with_demo_objects() -> Self {
         let garden = Self::new(&Options { default_domains: vec!["example.org".to_owned()], ..Options::default() });
         garden.apply(include_str!("../manifests/garden.yaml")).await;
         garden

@@ -312,7 +312,7 @@ impl Definitions {
         let mut schema = self.described(&field.node, &text, union);
         let dialect = self.dialect;
         let mut extend = |name: &str, value: Value| {
-            beside_reference(dialect, &mut schema);
+            wrap_reference(dialect, &mut schema);
             schema[format!("x-kubernetes-{name}")] = value;
         };
         match (&field.node, field.topology) {
@@ -344,14 +344,14 @@ impl Definitions {
         if text.is_empty() {
             return schema;
         }
-        beside_reference(self.dialect, &mut schema);
+        wrap_reference(self.dialect, &mut schema);
         schema["description"] = json!(text);
         schema
     }
 }
 
 /// Wraps a reference in `allOf`: in OpenAPI 3.0 no other keys are allowed next to `$ref`.
-fn beside_reference(dialect: Dialect, schema: &mut Value) {
+fn wrap_reference(dialect: Dialect, schema: &mut Value) {
     if dialect == Dialect::V3 && schema.get("$ref").is_some() {
         *schema = json!({ "allOf": [schema.take()] });
     }
