@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-apiserver as a binary: its flags, and how it runs.
+//! gardener-apiserver as a binary: its flags, and its start.
 
 use apimachinery::meta::Duration;
 use chrono::TimeDelta;
@@ -129,7 +129,7 @@ pub fn defaults() -> Value {
     })
 }
 
-/// Reads a duration as Go does.
+/// Parses a duration as Go does.
 fn duration(text: &str) -> Result<TimeDelta, String> {
     let read: Duration = text.parse().map_err(|_| format!("time: invalid duration {text:?}"))?;
     Ok(TimeDelta::nanoseconds(read.nanoseconds))

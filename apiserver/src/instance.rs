@@ -2,7 +2,7 @@
 //! gardener-apiserver of a landscape: one of several behind a host, all on the host's log.
 //!
 //! ```text
-//! host ──HTTPS, front proxy: who asks, head of the log, landscape time──▶ this process
+//! host ──HTTPS, front proxy: user, head of the log, landscape time──▶ this process
 //!   ▲                                                                          │
 //!   └── /log/v1/: cluster `garden` is folded, writes are appended ─────────────┘
 //! ```
@@ -10,10 +10,10 @@
 //! In the process of the host ([`Local`]) it uses log and clock directly, and the host calls it without a connection.
 //!
 //! It is ready when it has folded everything up to the head as of its start. A request waits until the fold has reached
-//! the head that the host says; one that comes directly, without the host, asks the log for its head. Time is what the
-//! host said last: this process holds landscape time up for nobody, and has no timers on it.
+//! the head in the host's headers; a direct request, without the host, reads the head from the log. Time is the one
+//! that the host sent last: this process never holds landscape time back, and has no timers on it.
 //!
-//! **Invariants.** No state of its own. If the log cannot be reached, nothing old is answered: 503.
+//! **Invariants.** No state of its own. If the log cannot be reached, outdated data is never returned: 503.
 
 use std::sync::{Arc, OnceLock};
 
@@ -45,36 +45,36 @@ use crate::{Options, service};
 /// Name in the certificate of the host as front proxy.
 pub const FRONT_PROXY: &str = "front-proxy-client";
 
-/// Header that says which version answered.
+/// Header with the version of the instance that answered.
 const VERSION: HeaderName = HeaderName::from_static("x-gardener-version");
-/// Where it is asked for its own version, not that of the cluster.
+/// Paths that return the version of Gardener instead of that of the cluster.
 const VERSION_PATHS: [&str; 3] = ["/version", "/gardener/version", "/clusters/garden/gardener/version"];
 /// Wall time for which a request waits for a log that cannot be reached.
 const TIMEOUT: TimeDelta = TimeDelta::seconds(5);
-/// Wall time that answers in flight have when the process is asked to stop.
+/// Wall time that pending responses have when the process is asked to stop.
 const GRACE: TimeDelta = TimeDelta::milliseconds(500);
 
-/// Bytes and fields of a request's head: more than the host takes and adds.
+/// Maximum size in bytes of a request's head: more than the host accepts and adds.
 const HEAD_BYTES: usize = 1 << 20;
 const FIELDS: usize = 1024;
 
 /// Name of the check of `/readyz` that fails while the instance is paused ([`Tasks::pause`]).
 const SKEW_CHECK: &str = "version-skew";
 
-/// Address and time of an instance that is about to be ready.
+/// Address and time of an instance that is not ready yet.
 #[derive(Clone, Debug)]
 pub struct Announced {
-    /// Where it serves.
+    /// Address on which the instance listens.
     pub address: String,
-    /// Landscape time, as the host says it.
+    /// Landscape time, as received from the host.
     pub time: Clock,
 }
 
-/// Runs an instance until `end` resolves; `local`: in the process of the host. `announce` is called before it is ready, and may
-/// refuse.
+/// Runs an instance until `end` resolves; `local`: in the process of the host. `announce` is called before the instance
+/// is ready, and may refuse.
 ///
 /// # Errors
-/// What is wrong with the assignment, or that the log cannot be reached.
+/// The assignment is invalid, or the log cannot be reached.
 pub async fn run<F>(
     context: Context,
     assignment: Assignment,
@@ -110,7 +110,7 @@ where
             let server = registration::address(&leases.get()?.folded::<Lease>(cluster), host)?;
             Some(Resolved { server, inside: None })
         }
-        // They are in other clusters.
+        // Pods are in other clusters.
         Name::Pod { .. } => None,
     });
     let names = known_names.unwrap_or(registered);
@@ -171,12 +171,12 @@ fn within(door: Arc<Door>, tasks: &Tasks) -> Transport {
 enum Ground {
     /// Those of the host, in its process.
     Local { log: Arc<dyn EventLog>, time: Clock },
-    /// The log over the host, and the time that the host said last.
+    /// The log over the host, and the time that the host sent last.
     Remote { log: Remote, time: SimulatedClock, transport: Transport },
 }
 
 impl Ground {
-    /// Reaches the host of another process.
+    /// Connects to the host in another process.
     async fn reach(context: &Context) -> Result<Self, String> {
         let transport = context.transport.clone();
         let log = remote(&transport, &context.wall);
@@ -218,7 +218,7 @@ impl Ground {
         }
     }
 
-    /// Log and clock, for a request that did not come through the host.
+    /// Returns head of the log and time, for a request that did not pass through the host.
     async fn stamp(&self) -> Result<Stamp, TransportError> {
         let head = self.head().await?;
         let now = match self {
@@ -228,7 +228,7 @@ impl Ground {
         Ok(Stamp { head: Some(head), now: Some(now) })
     }
 
-    /// Notes landscape time as the host says it.
+    /// Stores landscape time as received from the host.
     fn note(&self, now: Instant) {
         if let Self::Remote { time, .. } = self {
             time.advance_to(now);
@@ -243,7 +243,7 @@ impl Ground {
     }
 }
 
-/// The log of the host.
+/// Returns the log of the host.
 fn remote(transport: &Transport, wall: &Clock) -> Remote {
     let transport = transport.clone();
     let send = move |request: HttpRequest<Full<Bytes>>| {
@@ -257,7 +257,7 @@ fn remote(transport: &Transport, wall: &Clock) -> Remote {
     Remote::new(send, wall.clone(), eventlog_remote::Options::default())
 }
 
-/// Landscape time, as the host says.
+/// Requests landscape time from the host.
 async fn now(transport: &Transport) -> Result<DateTime<Utc>, String> {
     let failed = |error: String| format!("cannot ask for landscape time: {error}");
     let request = HttpRequest::get(CLOCK_PATH).body(full("")).map_err(|error| failed(error.to_string()))?;
@@ -278,7 +278,7 @@ fn authenticator(serving: &Serving, authorities: &str) -> Result<FixedAuthentica
     })
 }
 
-/// What stands before the server: it makes sure that the fold is new enough.
+/// Front of the server, which makes sure that the fold is new enough.
 struct Door {
     server: Server,
     ground: Ground,
@@ -308,7 +308,7 @@ impl Door {
         self.server.call(request).await
     }
 
-    /// Asks the host for log and clock, for a request that did not come through it. A connection that is cut may never
+    /// Requests head and time from the host, for a request that did not pass through it. A broken connection may never
     /// answer, so the wait is bounded.
     async fn stamp(&self) -> Result<Stamp, TransportError> {
         let asked = std::pin::pin!(self.ground.stamp());
@@ -334,7 +334,7 @@ impl Door {
         }
     }
 
-    /// Only the host may ask.
+    /// Answers the host's request for delivered lines; other clients are refused.
     async fn told(&self, may: bool) -> Response {
         let (status, text) = match self.server.told().await {
             _ if !may => (StatusCode::FORBIDDEN, String::new()),
@@ -349,7 +349,7 @@ impl Door {
         response
     }
 
-    /// Asked directly, the version is that of Gardener.
+    /// Answers a direct request for the version, which is that of Gardener.
     fn version(&self) -> Response {
         let mut response = Response::new(full(discovery::version(&self.version)));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `shoots/adminkubeconfig` and `shoots/viewerkubeconfig`: who may have a Shoot gets a client certificate for its cluster.
+//! `shoots/adminkubeconfig` and `shoots/viewerkubeconfig`: issue a client certificate for the cluster of a Shoot to
+//! authorized users.
 //!
 //! ```text
 //! InternalSecret NAME.ca-client  signs   CN and O of domain::rbac::kubeconfig
@@ -7,11 +8,11 @@
 //! status.advertisedAddresses     name    clusters and contexts, the first is the current one
 //! ```
 //!
-//! All times are landscape time, since the cluster's API server judges by it. The key is the landscape's, not random:
-//! a user that asks twice at one instant gets the same certificate.
+//! All times are landscape time, since the cluster's API server uses it. The key is the landscape's, not random: a user
+//! that sends two requests at one instant gets the same certificate.
 //!
-//! Unlike upstream: where the landscape has an address of its own ([`ShootAccess`]), every cluster of the kubeconfig
-//! points there instead of at a name that nobody resolves, and the landscape's authority follows the cluster's bundle.
+//! Unlike upstream: if the landscape has its own address ([`ShootAccess`]), every cluster of the kubeconfig uses it
+//! instead of a name that no resolver knows, and the landscape's authority follows the cluster's bundle.
 //!
 //! **Invariants.** Nothing is stored; the same request may be answered by any instance.
 //!
@@ -42,19 +43,19 @@ use serde_json::{Value, json};
 
 use crate::Options;
 
-/// Where the clusters of Shoots are really reached.
+/// Address at which the clusters of Shoots are actually reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShootAccess {
     /// `host:port` of the landscape.
     pub server: String,
-    /// Certificates, as PEM, by which it is known.
+    /// Certificates of its authorities, as PEM.
     pub authorities: String,
 }
 
-/// How much earlier a certificate is valid, since clocks differ.
+/// Period by which a certificate is valid earlier than its issue, since clocks differ.
 const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
 
-/// Answers for one of the two subresources.
+/// Handler of one of the two subresources.
 pub(crate) struct KubeconfigHook {
     facts: Facts,
     kind: Access,
@@ -75,7 +76,7 @@ impl KubeconfigHook {
         Self { facts, kind, maximum, access: options.shoot_access.clone(), release, random, authorizer }
     }
 
-    /// Name and group of the certificate for a user. `key`: of what is asked for, and when.
+    /// Returns name and group of the certificate for a user. `key`: identity and time of the request.
     fn subject(&self, context: &RequestContext, (object, ordinal): (&str, u64)) -> (String, &'static str) {
         let user = &context.user;
         let is_of_system = self.kind.asked(self.release).map(|asked| {
@@ -137,7 +138,7 @@ impl KubeconfigHook {
         Ok(subresource::object(201, &tree))
     }
 
-    /// One cluster of the kubeconfig.
+    /// Returns one cluster of the kubeconfig.
     fn cluster(&self, shoot: &Shoot, address: &ShootAdvertisedAddress, bundle: &str) -> Value {
         let bundle = if address.name == rules::WILDCARD_ADDRESS { "" } else { bundle };
         let (server, bundle) = match &self.access {
@@ -170,7 +171,7 @@ fn facts<K: Resource>() -> Facts {
     Facts { group: K::GROUP, version: K::VERSION, kind: K::KIND, verbs: &["create"], schema: K::node }
 }
 
-/// The authority of the cluster's users.
+/// Returns the authority of the cluster's users.
 fn client_authority(shoot: &Shoot, reads: &Reads<'_>) -> Result<Authority, Status> {
     let name = format!("{}.ca-client", shoot.metadata.name);
     let Some(secret) = reads.get::<InternalSecret>(&shoot.metadata.namespace, &name) else {
@@ -185,7 +186,7 @@ fn client_authority(shoot: &Shoot, reads: &Reads<'_>) -> Result<Authority, Statu
         .map_err(|error| Status::internal_error(&format!("could not load client CA certificate from secret: {error}")))
 }
 
-/// The authorities of the cluster's API server, as PEM.
+/// Returns the authorities of the cluster's API server, as PEM.
 fn cluster_bundle(shoot: &Shoot, reads: &Reads<'_>) -> Result<String, Status> {
     let name = format!("{}.ca-cluster", shoot.metadata.name);
     let namespace = &shoot.metadata.namespace;
@@ -204,7 +205,7 @@ fn cluster_bundle(shoot: &Shoot, reads: &Reads<'_>) -> Result<String, Status> {
     Ok(bundle)
 }
 
-/// A kubeconfig with one user for all clusters, as Go writes it.
+/// Returns a kubeconfig with one user for all clusters, as Go writes it.
 fn kubeconfig(clusters: &[(String, Value)], certificate: &str, key: &str) -> Value {
     let user = clusters.first().map_or("", |(name, _)| name.as_str());
     let context = |(name, _): &(String, Value)| json!({ "name": name, "context": { "cluster": name, "user": user } });

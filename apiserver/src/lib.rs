@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! gardener-apiserver: Gardener's kinds behind a generic API server.
 //!
-//! Everything that Gardener says about its kinds is in `domain`; here it is put where the server asks for it: one
-//! strategy per kind ([`strategy`]) and the chain of admission plugins in upstream's order ([`admission`]), which fetch
-//! what a rule needs and call it.
+//! All rules of Gardener's kinds are in `domain`; this crate connects them to the server: one strategy per kind
+//! ([`strategy`]) and the chain of admission plugins in upstream's order ([`admission`]), which fetch the inputs of a
+//! rule and call it.
 //!
-//! **Invariants.** Stateless: what it knows is the log. No reconcile loops. No rule of Gardener that `domain` could hold.
+//! **Invariants.** Stateless: its only state is the log. No reconcile loops. No rule of Gardener that `domain` could hold.
 //!
-//! **Tour.** [`Options`] and [`service`] make a server; [`instance`] is one as a process; [`register`] adds the kinds
-//! and the chain to any builder.
+//! **Tour.** [`Options`] and [`service`] create a server; [`instance`] runs one as a process; [`register`] adds the
+//! kinds and the chain to any builder.
 
 pub mod admission;
 pub mod binary;
@@ -42,27 +42,27 @@ pub use kubeconfig::ShootAccess;
 /// Configuration of gardener-apiserver.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The emulated version: older ones do not know all fields, newer ones have more defaults for new Shoots.
+    /// The emulated version: older ones do not have all fields, newer ones have more defaults for new Shoots.
     pub version: GardenerVersion,
-    /// Documents or upstream.
+    /// Profile of rules: those of the documents or those of upstream.
     pub profile: Profile,
     /// Feature gates.
     pub gates: Gates,
-    /// Domains under which Shoots without a domain of their own get one; the first counts.
+    /// Domains for Shoots that do not specify a domain; the first counts.
     pub default_domains: Vec<String>,
-    /// Age from which warnings ask to rotate credentials (`--shoot-credentials-rotation-interval`).
+    /// Age from which warnings recommend to rotate credentials (`--shoot-credentials-rotation-interval`).
     pub credentials_rotation_interval: TimeDelta,
     /// Kubernetes version of the garden cluster.
     pub kubernetes_version: String,
-    /// How long a kubeconfig of `shoots/adminkubeconfig` is valid at most (`--shoot-admin-kubeconfig-max-expiration`).
+    /// Maximum validity of a kubeconfig of `shoots/adminkubeconfig` (`--shoot-admin-kubeconfig-max-expiration`).
     pub admin_kubeconfig_max_expiration: TimeDelta,
-    /// How long a kubeconfig of `shoots/viewerkubeconfig` is valid at most (`--shoot-viewer-kubeconfig-max-expiration`).
+    /// Maximum validity of a kubeconfig of `shoots/viewerkubeconfig` (`--shoot-viewer-kubeconfig-max-expiration`).
     pub viewer_kubeconfig_max_expiration: TimeDelta,
-    /// Where the clusters of Shoots are reached; without it kubeconfigs show the addresses that Shoots advertise.
+    /// Address at which the clusters of Shoots are reached; `None`: kubeconfigs show the addresses that Shoots advertise.
     pub shoot_access: Option<ShootAccess>,
-    /// How the webhooks are reached that the garden configures; without it nobody is asked.
+    /// Caller of the webhooks that the garden configures; `None`: no webhook is called.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
-    /// Who may do what.
+    /// Authorization mode.
     pub authorization: Mode,
 }
 
@@ -85,8 +85,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Those of an emulated version, with the feature gates as they are in its release. What is no version is emulated as
-    /// the default one: who starts has been judged before.
+    /// Returns the options of an emulated version, with the feature gates of its release. An invalid version is
+    /// emulated as the default one: the caller has validated it before.
     pub fn emulating(version: &str) -> Self {
         let usual = Self::default();
         match GardenerVersion::parse(version) {
@@ -95,13 +95,13 @@ impl Options {
         }
     }
 
-    /// Feature gates with the release of the emulated version.
+    /// Returns the feature gates with the release of the emulated version.
     fn judging_gates(&self) -> Gates {
         Gates { release: self.version.served_release(), ..self.gates }
     }
 }
 
-/// A server of Gardener's kinds in cluster `garden`.
+/// Returns a server of Gardener's kinds in cluster `garden`.
 pub fn service(foundation: Foundation, options: &Options) -> Server {
     let random = foundation.random.clone();
     let builder = Builder::new(foundation)
@@ -114,7 +114,7 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
     let builder = match options.authorization {
         Mode::AlwaysAllow => register(builder.authorizer(Authenticated), options, random, Arc::new(Authenticated)),
         Mode::Rbac => {
-            // The host stores what the garden begins with before it hands on the first request.
+            // The host stores the garden's initial objects before it passes on the first request.
             let rbac = Rbac::new(Defaults::Stored);
             rbac.attach(register(builder, options, random, Arc::new(rbac.clone())))
         }
@@ -126,7 +126,7 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
     .build()
 }
 
-/// Adds Gardener's kinds, the kinds that admission reads, and the admission chain, which asks an authorizer.
+/// Adds Gardener's kinds, the kinds that admission reads, and the admission chain, which uses an authorizer.
 pub fn register(builder: Builder, options: &Options, random: Random, authorizer: Arc<dyn Authorizer>) -> Builder {
     let shoots = catalogue::of::<Shoot>();
     let [admin, viewer] = [Access::Admin, Access::Viewer]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds that are served or read here without rules of their own.
+//! Kinds that are served or read here without their own rules.
 
 use api::kubernetes::{coordination, core as kubernetes};
 use api::{catalogue, operations, security, settings};
@@ -17,12 +17,12 @@ const CONTROLLER_DEPLOYMENTS: Renamed = Renamed {
     converted: None,
 };
 
-/// Serves a kind as any other.
+/// Serves a kind with the generic strategy.
 fn plain<K: Resource>(builder: Builder) -> Builder {
     builder.resource::<K>(catalogue::of::<K>(), Generic)
 }
 
-/// Serves the kinds of Gardener that nothing here judges yet.
+/// Serves the kinds of Gardener that have no validation here yet.
 pub(crate) fn others(builder: Builder) -> Builder {
     let builder = plain::<operations::Bastion>(builder);
     let builder = plain::<security::WorkloadIdentity>(builder);
@@ -30,7 +30,7 @@ pub(crate) fn others(builder: Builder) -> Builder {
     plain::<settings::ClusterOpenIDConnectPreset>(builder)
 }
 
-/// Serves the older version of what is served in two.
+/// Serves the older version of kinds with two versions.
 pub(crate) fn views(builder: Builder) -> Builder {
     let stored = catalogue::of::<api::core_v1::ControllerDeployment>();
     builder.view(catalogue::controller_deployments_view(), stored, CONTROLLER_DEPLOYMENTS)

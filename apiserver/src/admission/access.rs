@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What admission asks the authorizer: whether a user may read what an object refers to, and use the verbs that some
-//! fields want.
+//! Questions of admission to the authorizer: whether a user may read the referenced objects of an object, and use the
+//! verbs that some fields require.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use generic_apiserver::{Attributes, Operation, Plugin, Reads, RequestContext};
 
 use super::{Verdict, refused, stored};
 
-/// Asks the authorizer on behalf of who makes a request.
+/// Authorization of the user of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Access(pub(super) Arc<dyn Authorizer>);
 
-/// An object that somebody wants to do something with.
+/// An object for which a permission is checked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Target<'a> {
     pub(super) group: &'a str,
@@ -28,7 +28,7 @@ pub(super) struct Target<'a> {
 }
 
 impl Access {
-    /// Whether who makes the request may use a verb on an object.
+    /// True if the user of the request may use a verb on an object.
     pub(super) fn may(&self, request: &RequestContext, verb: &str, target: Target<'_>) -> bool {
         let Target { group, plural, subresource, namespace, name } = target;
         let question = Question {
@@ -45,16 +45,16 @@ impl Access {
         self.0.authorize(&question).is_ok()
     }
 
-    /// 403 unless who makes the request may read an object.
+    /// Returns a 403 unless the user of the request may read an object.
     ///
     /// # Errors
-    /// The text, if they may not.
+    /// The text `refusal`, if the user may not.
     pub(super) fn read(&self, request: &RequestContext, target: Target<'_>, refusal: &str) -> Result<(), Refusal> {
         if self.may(request, "get", target) { Ok(()) } else { Err(Refusal::Forbidden(refusal.to_owned())) }
     }
 }
 
-/// Verbs of their own for fields of Projects and NamespacedCloudProfiles.
+/// Checks the custom verbs for fields of Projects and NamespacedCloudProfiles.
 pub(super) struct CustomVerbAuthorizer(pub(super) Access);
 
 impl Plugin for CustomVerbAuthorizer {

@@ -21,7 +21,7 @@ use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use super::{Verdict, refused, stored, writes};
 
-/// Every extension that an object needs must be registered.
+/// Checks that every extension that an object needs is registered.
 pub(super) struct ExtensionValidator;
 
 impl Plugin for ExtensionValidator {
@@ -70,7 +70,7 @@ impl Plugin for ExtensionValidator {
     }
 }
 
-/// Labels that name the extensions that an object uses.
+/// Sets the labels that name the extensions of an object.
 pub(super) struct ExtensionLabels;
 
 impl Plugin for ExtensionLabels {
@@ -115,7 +115,7 @@ fn label<K: Resource>(attributes: &mut Attributes<'_>, labels: impl FnOnce(&K) -
     }
 }
 
-/// One ControllerRegistration controls a kind and type primarily.
+/// Checks that only one ControllerRegistration is primary for a kind and type.
 pub(super) struct ControllerRegistrationResources;
 
 impl Plugin for ControllerRegistrationResources {
@@ -146,11 +146,11 @@ impl Plugin for ControllerRegistrationResources {
     }
 }
 
-/// The library that an extension declares is not newer than any gardenlet (rule E1).
+/// Checks that the library version that an extension declares is not newer than any gardenlet (rule E1).
 pub(super) struct ExtensionLibrary(pub(super) Profile);
 
 impl ExtensionLibrary {
-    /// What is wrong with a library that the request declares, and what becomes of it.
+    /// Returns the violation of a declared library in the request, and its enforcement.
     fn found(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Option<(String, Enforcement)> {
         if !writes::<ControllerDeployment>(attributes, &[""]) {
             return None;

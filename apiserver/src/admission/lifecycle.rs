@@ -13,7 +13,7 @@ use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use super::{Verdict, project_of, refused, stored, writes};
 
-/// Deletion of Shoots, Projects and ShootStates only when it was confirmed.
+/// Allows the deletion of Shoots, Projects and ShootStates only after a confirmation.
 pub(super) struct DeletionConfirmation;
 
 fn check<K: Resource>(attributes: &mut Attributes<'_>, reads: &Reads<'_>) -> Verdict {
@@ -74,7 +74,7 @@ impl Plugin for DeletionConfirmation {
     }
 }
 
-/// Gardener's finalizer stays as long as it is needed.
+/// Keeps Gardener's finalizer as long as it is needed.
 pub(super) struct FinalizerRemoval;
 
 impl Plugin for FinalizerRemoval {
@@ -104,7 +104,7 @@ impl Plugin for FinalizerRemoval {
     }
 }
 
-/// Whether an update takes Gardener's finalizer away, found without copying the object.
+/// True if an update removes Gardener's finalizer, determined without copying the object.
 fn removes_gardener_finalizer<K: Resource>(attributes: &mut Attributes<'_>) -> bool {
     stored::<K>(attributes).is_some_and(|old| old.metadata().has_finalizer(finalizer::GARDENER))
         && attributes.object::<K>().is_some_and(|new| !new.metadata().has_finalizer(finalizer::GARDENER))

@@ -20,7 +20,7 @@ use super::{Verdict, refused, stored, writes};
 /// Releases whose Seeds name the credentials of their DNS provider by `credentialsRef`.
 const CREDENTIALS_REF: Releases = Releases::since(135);
 
-/// A ManagedSeed is judged by its Shoot and completed from it.
+/// Validates and completes a ManagedSeed by its Shoot.
 pub(super) struct ManagedSeed {
     pub(super) release: Release,
 }
@@ -50,7 +50,7 @@ impl Plugin for ManagedSeed {
     }
 }
 
-/// The provider of the default domain that a Shoot's domain belongs to; null: it belongs to none.
+/// Returns the provider of the default domain to which a Shoot's domain belongs; null: it belongs to none.
 fn dns_provider(shoot: Option<&Shoot>, release: Release, reads: &Reads<'_>) -> Value {
     let domain = shoot.and_then(|shoot| shoot.spec.dns.as_ref()?.domain.clone()).unwrap_or_default();
     let secrets = reads.list::<Secret>(Some(namespace::GARDEN));
@@ -99,7 +99,7 @@ impl Plugin for Configurations {
     }
 }
 
-/// A ManagedSeed goes when no Shoot is on its Seed.
+/// Allows the deletion of a ManagedSeed only if its Seed has no Shoots.
 pub(super) struct ManagedSeedShoot;
 
 impl Plugin for ManagedSeedShoot {
@@ -118,7 +118,7 @@ impl Plugin for ManagedSeedShoot {
     }
 }
 
-/// A Shoot that is a Seed stays, and stays fit for it.
+/// Refuses changes that make the Shoot of a Seed unsuitable, and its deletion.
 pub(super) struct ShootManagedSeed;
 
 impl Plugin for ShootManagedSeed {

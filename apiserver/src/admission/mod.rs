@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The admission chain, in upstream's order (plugin/pkg/plugins.go @ v1.120.0).
 //!
-//! Plugins fetch what a rule of [`domain::admission`] needs and call it. NamespaceLifecycle is the generic server's.
+//! Plugins fetch the inputs of a rule of [`domain::admission`] and call it. NamespaceLifecycle is part of the generic server.
 
 mod access;
 mod extensions;
@@ -28,8 +28,8 @@ use generic_apiserver::{Attributes, Authorizer, Operation, Plugin, Reads};
 
 use crate::Options;
 
-/// The plugins, in order: all mutating phases run in it, then all validating ones. The authorizer says what else a user may
-/// do.
+/// Returns the plugins in order: all mutating phases run in it, then all validating ones. The authorizer decides about
+/// further permissions of users.
 pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn Plugin>> {
     let access = access::Access(authorizer);
     let release = options.version.served_release();
@@ -60,10 +60,10 @@ pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn 
     ]
 }
 
-/// What a plugin answers.
+/// Result of a plugin.
 type Verdict = Result<(), Status>;
 
-/// A refusal as the answer to a request about an object of `K`.
+/// Converts a refusal to the `Status` for a request on an object of `K`.
 fn refused<K: Resource>(attributes: &mut Attributes<'_>, refusal: Refusal) -> Status {
     let resource = attributes.resource;
     let given = attributes.name;
@@ -86,19 +86,19 @@ fn refused<K: Resource>(attributes: &mut Attributes<'_>, refusal: Refusal) -> St
     }
 }
 
-/// The stored object, for as long as the request lives.
+/// Returns the stored object, for the lifetime of the request.
 fn stored<'a, K: Resource>(attributes: &Attributes<'a>) -> Option<&'a K> {
     attributes.old.and_then(|old| old.downcast_ref())
 }
 
-/// Whether the request writes an object of `K` through one of these doors.
+/// True if the request writes an object of `K` through one of these subresources.
 fn writes<K: Resource>(attributes: &Attributes<'_>, doors: &[&str]) -> bool {
     attributes.operation != Operation::Delete
         && attributes.is::<K>()
         && doors.contains(&&*attributes.request.subresource)
 }
 
-/// The operation in domain's words.
+/// Converts the operation to that of `domain`.
 fn operation(attributes: &Attributes<'_>) -> domain::admission::Operation {
     match attributes.operation {
         Operation::Create => domain::admission::Operation::Create,
@@ -107,7 +107,7 @@ fn operation(attributes: &Attributes<'_>) -> domain::admission::Operation {
     }
 }
 
-/// The Project of a namespace.
+/// Returns the Project of a namespace.
 fn project_of(namespace: &str, reads: &Reads<'_>) -> Option<Arc<Project>> {
     let mut projects = reads.list::<Project>(None).into_iter();
     projects.find(|project| project.spec.namespace.as_deref() == Some(namespace))
@@ -116,7 +116,7 @@ fn project_of(namespace: &str, reads: &Reads<'_>) -> Option<Arc<Project>> {
 /// The profile that a Shoot refers to.
 struct CloudProfileOf {
     profile: Resolved,
-    /// What it offers, if its parent has lost versions that its status still shows.
+    /// Current specification, if the parent has lost versions that the profile's status still shows.
     current: Option<Box<CloudProfileSpec>>,
 }
 
@@ -125,7 +125,7 @@ impl CloudProfileOf {
         self.current.as_deref().unwrap_or_else(|| self.profile.spec())
     }
 
-    /// The CloudProfile behind it: itself, or its parent.
+    /// Returns the CloudProfile of the profile: itself, or its parent.
     fn root(&self) -> CloudProfileReference {
         match &self.profile {
             Resolved::Cluster(profile) => {
@@ -135,11 +135,11 @@ impl CloudProfileOf {
         }
     }
 
-    /// Looks it up; `decisive` when the decision rests on it. The error says why there is none.
+    /// Resolves the profile of a Shoot; `decisive`: the decision depends on it. The error is the reason for which there is none.
     fn find(shoot: &Shoot, decisive: bool, reads: &mut Reads<'_>) -> Result<Self, String> {
         let mut profiles = ReadProfiles { reads, decisive };
         let profile = resolve(shoot, &mut profiles).map_err(|error| match error {
-            // The name in upstream's caches is the singular one.
+            // Upstream's caches use the singular name.
             Unresolved::NotFound(CloudProfileReference { kind, name }) => {
                 format!("{}.core.gardener.cloud {name:?} not found", kind.to_lowercase())
             }
@@ -155,10 +155,10 @@ impl CloudProfileOf {
     }
 }
 
-/// Profiles as admission reads them.
+/// Reader of profiles for admission.
 struct ReadProfiles<'a, 'b> {
     reads: &'a mut Reads<'b>,
-    /// Whether the decision rests on them.
+    /// True if the decision depends on the profiles.
     decisive: bool,
 }
 
@@ -178,7 +178,7 @@ impl Profiles for ReadProfiles<'_, '_> {
     }
 }
 
-/// The Shoot's Project, without which nothing can be said of it.
+/// Returns the Shoot's Project, which every decision needs.
 fn project_of_shoot(shoot: &Shoot, reads: &Reads<'_>) -> Result<Arc<Project>, Refusal> {
     project_of(&shoot.metadata.namespace, reads).ok_or_else(|| {
         let text = format!(

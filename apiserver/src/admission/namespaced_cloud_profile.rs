@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! NamespacedCloudProfiles against their parents.
+//! Admission of NamespacedCloudProfiles by their parents.
 
 use api::core::{CloudProfile, NamespacedCloudProfile};
 use domain::admission::Refusal;
@@ -9,7 +9,7 @@ use generic_apiserver::{Attributes, Plugin, Reads};
 
 use super::{Verdict, refused, stored, writes};
 
-/// What a NamespacedCloudProfile says must fit its parent.
+/// Checks that a NamespacedCloudProfile is compatible with its parent.
 pub(super) struct NamespacedCloudProfileValidator(pub(super) Gates);
 
 impl Plugin for NamespacedCloudProfileValidator {

@@ -8,7 +8,7 @@ use super::{
     Verdict, add_default_tolerations, admit_project, check_tolerations, project_of_shoot, refused, stored, writes,
 };
 
-/// Owner, creator and namespace of a Project.
+/// Sets and checks owner, creator and namespace of a Project.
 pub(super) struct ProjectValidator;
 
 impl Plugin for ProjectValidator {
@@ -28,7 +28,7 @@ impl Plugin for ProjectValidator {
     }
 }
 
-/// Tolerations of Shoots by their Project.
+/// Restricts tolerations of Shoots by their Project.
 pub(super) struct ShootTolerationRestriction;
 
 impl Plugin for ShootTolerationRestriction {

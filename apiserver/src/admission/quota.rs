@@ -14,7 +14,7 @@ use generic_apiserver::{Attributes, Plugin, Reads};
 
 use super::{CloudProfileOf, Verdict, refused, stored, writes};
 
-/// Shoots stay within the quotas of their bindings.
+/// Checks that Shoots stay within the quotas of their bindings.
 pub(super) struct ShootQuotaValidator;
 
 impl Plugin for ShootQuotaValidator {
@@ -57,7 +57,7 @@ fn judge(shoot: &Shoot, old: Option<&Shoot>, now: DateTime<Utc>, reads: &mut Rea
     check_lifetime(shoot, old, quotas.iter().map(|quota| &**quota), now)
 }
 
-/// The quotas that a Shoot's binding names.
+/// Returns the quotas that a Shoot's binding names.
 fn references(shoot: &Shoot, reads: &Reads<'_>) -> Result<Vec<ObjectReference>, Refusal> {
     let namespace = &shoot.metadata.namespace;
     let missing = |what: &str, name: &str| Refusal::Internal(format!("{what} {name:?} not found"));
@@ -74,7 +74,7 @@ fn references(shoot: &Shoot, reads: &Reads<'_>) -> Result<Vec<ObjectReference>, 
     Ok(Vec::new())
 }
 
-/// The other Shoots that count against a quota.
+/// Returns the other Shoots that count against a quota.
 fn sharing(quota: &Quota, shoot: &Shoot, reads: &mut Reads<'_>) -> Result<Vec<Arc<Shoot>>, Refusal> {
     let namespace = match scope(quota)? {
         Scope::Project => Some(&*shoot.metadata.namespace),
@@ -85,7 +85,7 @@ fn sharing(quota: &Quota, shoot: &Shoot, reads: &mut Reads<'_>) -> Result<Vec<Ar
     };
     let secret_bindings = bindings::<SecretBinding>(namespace, reads, |binding| names(&binding.quotas));
     let credentials_bindings = bindings::<CredentialsBinding>(namespace, reads, |binding| names(&binding.quotas));
-    // Two Shoots at a time must not both take what is left.
+    // Two concurrent Shoots must not both take the rest of the quota.
     let mut shoots = reads.list_decisive::<Shoot>();
     shoots.retain(|other| {
         let meta = &other.metadata;

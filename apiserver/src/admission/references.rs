@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What objects refer to must exist, and what is referred to must stay.
+//! Referential integrity: referenced objects must exist, and must not be deleted.
 
 use api::core::*;
 use api::core_v1;
@@ -17,7 +17,7 @@ use generic_apiserver::{Attributes, Operation, Plugin, Reads, RequestContext};
 use super::access::{Access, Target};
 use super::{CloudProfileOf, Verdict, refused, stored, writes};
 
-/// References of all kinds.
+/// Checks references of all kinds.
 pub(super) struct ResourceReferenceManager {
     pub(super) profile: Profile,
     pub(super) release: Release,
@@ -103,7 +103,7 @@ impl Plugin for ResourceReferenceManager {
     }
 }
 
-/// The authorizer, and for whom it is asked.
+/// The authorizer, and the request for whose user it decides.
 type Asking<'a> = (&'a Access, &'a RequestContext);
 
 /// Runs a rule on an object of `K` that is not being deleted.
@@ -129,7 +129,7 @@ fn not_found<K: apimachinery::Resource>(name: &str) -> String {
     format!("{}{group} {name:?} not found", K::KIND.to_lowercase())
 }
 
-/// 403 if a name is given and there is no such object.
+/// Returns a 403 if a name is given and there is no such object.
 fn exists<K: apimachinery::Resource>(name: Option<String>, namespace: &str, reads: &Reads<'_>) -> Result<(), Refusal> {
     match name {
         Some(name) if reads.get::<K>(namespace, &name).is_none() => Err(Refusal::Forbidden(not_found::<K>(&name))),
@@ -161,7 +161,7 @@ fn credentials(reference: &ObjectReference, provider: &str, reads: &Reads<'_>) -
     }
 }
 
-/// Quotas must exist, at most one for the Project and one for the credentials.
+/// Checks that quotas exist, at most one for the Project and one for the credentials.
 fn quotas(
     references: &[ObjectReference],
     kind: &str,

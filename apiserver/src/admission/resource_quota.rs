@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ResourceQuotas of Kubernetes in the namespaces of Projects: how many objects of Gardener's kinds there may be
-//! (`count/shoots.core.gardener.cloud`). What is counted is guarded, so that two instances do not create more together.
+//! ResourceQuotas of Kubernetes in the namespaces of Projects: maximum numbers of objects of Gardener's kinds
+//! (`count/shoots.core.gardener.cloud`). The counted collection is guarded, so that two instances together do not
+//! exceed a quota.
 
 use api::kubernetes::core::ResourceQuota;
 use apimachinery::{GroupResource, Resource as _, Status};
@@ -23,7 +24,7 @@ impl Plugin for ResourceQuotas {
         }
         let resource =
             &GroupResource { group: attributes.resource.group.clone(), resource: attributes.resource.resource.clone() };
-        // Objects of these kinds count by their number alone.
+        // Only the number of objects of these kinds counts.
         let nothing = Map::new();
         let request = Request { resource, new: &nothing, old: None };
         let refused = |text: String| Status::forbidden(resource, attributes.name, &text);

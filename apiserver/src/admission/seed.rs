@@ -7,7 +7,7 @@ use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use super::{Verdict, refused, stored, writes};
 
-/// A Seed with Shoots keeps itself and its zones.
+/// Prevents the deletion of a Seed with Shoots, and changes of its zones.
 pub(super) struct SeedValidator;
 
 impl Plugin for SeedValidator {
@@ -40,7 +40,7 @@ impl Plugin for SeedValidator {
     }
 }
 
-/// The label with a Seed's own name.
+/// Sets the label with a Seed's own name.
 pub(super) struct SeedMutator;
 
 impl Plugin for SeedMutator {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plugins that judge and complete Shoots.
+//! Plugins that validate and complete Shoots.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Plugin for ShootExposureClass {
     }
 }
 
-/// Gives a Shoot that gets a seed its domain; holds the default domains.
+/// Sets the domain of a Shoot that gets a seed; holds the default domains.
 pub(super) struct ShootDNS(pub(super) Vec<String>);
 
 impl Plugin for ShootDNS {
@@ -72,7 +72,7 @@ impl Plugin for ShootDNS {
     }
 }
 
-/// Default domains, the preferred one first: those of the garden's Secrets, then the configured ones.
+/// Returns the default domains, the preferred one first: those of the garden's Secrets, then the configured ones.
 fn default_domains(configured: &[String], reads: &Reads<'_>) -> Vec<String> {
     let secrets = reads.list::<Secret>(Some("garden"));
     let mut found: Vec<(i64, String)> = secrets
@@ -91,7 +91,7 @@ fn default_domains(configured: &[String], reads: &Reads<'_>) -> Vec<String> {
     domains
 }
 
-/// Judges a Shoot by its CloudProfile, Seed and Project.
+/// Validates a Shoot by its CloudProfile, Seed and Project.
 pub(super) struct ShootValidator {
     pub(super) access: Access,
     pub(super) release: Release,
@@ -136,7 +136,7 @@ impl Plugin for ShootValidator {
         let old = stored::<Shoot>(attributes);
         let request = attributes.request;
         let kind = operation(attributes);
-        // What judging fills in is there already.
+        // Fields that validation sets are present already.
         let Some(mut shoot) = attributes.object::<Shoot>().cloned() else { return Ok(()) };
         if old.is_some_and(|old| rules::is_unchanged(&shoot, old)) && attributes.operation == Operation::Update {
             return Ok(());
@@ -147,7 +147,7 @@ impl Plugin for ShootValidator {
     }
 }
 
-/// Fills in a Shoot by its CloudProfile and Seed.
+/// Completes a Shoot by its CloudProfile and Seed.
 fn fill_in(
     shoot: &mut Shoot,
     old: Option<&Shoot>,
@@ -179,7 +179,7 @@ fn fill_in(
     rules::fill_in(shoot, &context)
 }
 
-/// Finds the CloudProfile of a Shoot. Versions and images are chosen by the profile as it is now: its change must be noticed.
+/// Finds the CloudProfile of a Shoot. Versions and images are chosen by the current profile: a concurrent change must be noticed.
 fn find_profile(
     shoot: &Shoot,
     old: Option<&Shoot>,
@@ -334,7 +334,7 @@ fn reference_change(
     profiles::check_still_offered(shoot, old_profile.spec(), profile.spec(), release)
 }
 
-/// Fills in what kubelets reserve.
+/// Sets the resources that kubelets reserve.
 pub(super) struct ShootResourceReservation;
 
 impl Plugin for ShootResourceReservation {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CloudProfiles and NamespacedCloudProfiles: what has expired matters, so that these ask for the time.
+//! Strategies of CloudProfiles and NamespacedCloudProfiles, which depend on the time because versions expire.
 
 use api::core::{CloudProfile, NamespacedCloudProfile};
 use apimachinery::field::FieldError;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One strategy per kind: where the server asks, the functions of `domain` that answer.
+//! One strategy per kind, composed of functions of `domain`.
 
 mod cloud_profile;
 mod rules;
@@ -28,7 +28,7 @@ const SEED_DNS_SYNC: Releases = Releases::between(135, 139);
 /// Releases in which a BackupBucket has both references to its credentials.
 const BUCKET_SYNC: Releases = Releases::until(124);
 
-/// Strategy of Seeds.
+/// Returns the strategy of Seeds.
 pub fn seed(release: Release) -> Rules<Seed> {
     fn sync_backup(seed: &mut Seed) {
         if let Some(backup) = &mut seed.spec.backup {
@@ -56,7 +56,7 @@ pub fn seed(release: Release) -> Rules<Seed> {
         .unconditional()
 }
 
-/// Strategy of Projects.
+/// Returns the strategy of Projects.
 pub fn project() -> Rules<Project> {
     Rules::new(projects::project, projects::project_update)
         .default(defaulting::project)
@@ -65,7 +65,7 @@ pub fn project() -> Rules<Project> {
         .unconditional()
 }
 
-/// Strategy of SecretBindings.
+/// Returns the strategy of SecretBindings.
 pub fn secret_binding(release: Release) -> Rules<SecretBinding> {
     Rules::new(bindings::secret_binding, bindings::secret_binding_update)
         .default(defaulting::secret_binding)
@@ -74,25 +74,25 @@ pub fn secret_binding(release: Release) -> Rules<SecretBinding> {
         .unconditional()
 }
 
-/// Strategy of CredentialsBindings.
+/// Returns the strategy of CredentialsBindings.
 pub fn credentials_binding() -> Rules<CredentialsBinding> {
     Rules::new(bindings::credentials_binding, bindings::credentials_binding_update)
         .default(defaulting::credentials_binding)
         .generation(Generation::None)
 }
 
-/// Strategy of Quotas.
+/// Returns the strategy of Quotas.
 pub fn quota() -> Rules<Quota> {
     Rules::new(bindings::quota, bindings::quota_update).generation(Generation::None).unconditional()
 }
 
-/// Strategy of ExposureClasses.
+/// Returns the strategy of ExposureClasses.
 pub fn exposure_class(release: Release) -> Rules<ExposureClass> {
     let create = move |class: &ExposureClass| bindings::exposure_class(class, release);
     Rules::new(create, bindings::exposure_class_update).generation(Generation::None)
 }
 
-/// Strategy of InternalSecrets.
+/// Returns the strategy of InternalSecrets.
 pub fn internal_secret() -> Rules<InternalSecret> {
     Rules::new(objects::internal_secret, objects::internal_secret_update)
         .default(defaulting::internal_secret)
@@ -100,12 +100,12 @@ pub fn internal_secret() -> Rules<InternalSecret> {
         .unconditional()
 }
 
-/// Strategy of ShootStates.
+/// Returns the strategy of ShootStates.
 pub fn shoot_state() -> Rules<ShootState> {
     Rules::new(objects::shoot_state, objects::shoot_state_update)
 }
 
-/// Strategy of BackupBuckets.
+/// Returns the strategy of BackupBuckets.
 pub fn backup_bucket(release: Release) -> Rules<BackupBucket> {
     fn sync_both(bucket: &mut BackupBucket) {
         defaulting::sync_backup_references(&mut bucket.spec.secret_ref, &mut bucket.spec.credentials_ref);
@@ -117,28 +117,28 @@ pub fn backup_bucket(release: Release) -> Rules<BackupBucket> {
         .raises(generation::backup_bucket_update)
 }
 
-/// Strategy of BackupEntries.
+/// Returns the strategy of BackupEntries.
 pub fn backup_entry(release: Release) -> Rules<BackupEntry> {
     let create = move |new: &BackupEntry| objects::backup_entry(new, release);
     Rules::new(create, move |new, old| objects::backup_entry_update(new, old, release))
         .raises(generation::backup_entry_update)
 }
 
-/// Strategy of ControllerRegistrations.
+/// Returns the strategy of ControllerRegistrations.
 pub fn controller_registration(release: Release) -> Rules<ControllerRegistration> {
     let create = move |new: &ControllerRegistration| extensibility::controller_registration(new, release);
     Rules::new(create, move |new, old| extensibility::controller_registration_update(new, old, release))
         .default(defaulting::controller_registration)
 }
 
-/// ControllerDeployments, in the version in which they are stored.
+/// Returns the strategy of ControllerDeployments, in the version in which they are stored.
 pub fn controller_deployment() -> Rules<core_v1::ControllerDeployment> {
     Rules::new(extensibility::controller_deployment_v1, |deployment, _| {
         extensibility::controller_deployment_v1(deployment)
     })
 }
 
-/// Strategy of Gardenlets.
+/// Returns the strategy of Gardenlets.
 pub fn gardenlet(release: Release) -> Rules<Gardenlet> {
     let create = move |new: &Gardenlet| gardenlets::gardenlet(new, release);
     Rules::new(create, move |new, old| gardenlets::gardenlet_update(new, old, release))
@@ -151,7 +151,7 @@ pub fn gardenlet(release: Release) -> Rules<Gardenlet> {
         .raises(generation::gardenlet_update)
 }
 
-/// Strategy of ManagedSeeds.
+/// Returns the strategy of ManagedSeeds.
 pub fn managed_seed(release: Release) -> Rules<ManagedSeed> {
     let create = move |new: &ManagedSeed| gardenlets::managed_seed(new, release);
     Rules::new(create, move |new, old| gardenlets::managed_seed_update(new, old, release))
@@ -164,12 +164,12 @@ pub fn managed_seed(release: Release) -> Rules<ManagedSeed> {
         .raises(generation::managed_seed_update)
 }
 
-/// Strategy of ManagedSeedSets, which nothing here judges yet.
+/// Returns the strategy of ManagedSeedSets, which are not validated yet.
 pub fn managed_seed_set(release: Release) -> Rules<ManagedSeedSet> {
     Rules::new(|_| Vec::new(), |_, _| Vec::new()).warnings(move |set, _| warnings::managed_seed_set(set, release))
 }
 
-/// Strategy of ControllerInstallations.
+/// Returns the strategy of ControllerInstallations.
 pub fn controller_installation(release: Release) -> Rules<ControllerInstallation> {
     let create = move |new: &ControllerInstallation| extensibility::controller_installation(new, release);
     Rules::new(create, move |new, old| extensibility::controller_installation_update(new, old, release))

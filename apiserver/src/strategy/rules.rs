@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A strategy put together from functions.
+//! A strategy composed of functions.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ type Update<K> = dyn Fn(&K, &K) -> Violations + Send + Sync;
 type Defaults<K> = dyn Fn(&mut K) + Send + Sync;
 type Warnings<K> = dyn Fn(&K, Option<&K>) -> Vec<String> + Send + Sync;
 
-/// The functions that make up the behaviour of a kind.
+/// The functions that define the behaviour of a kind.
 pub struct Rules<K> {
     create: Box<Create<K>>,
     update: Box<Update<K>>,
@@ -29,7 +29,7 @@ pub struct Rules<K> {
 }
 
 impl<K> Rules<K> {
-    /// The rules for new and for changed objects; everything else as for every kind.
+    /// Creates a strategy from the rules for new and for changed objects; everything else is generic.
     pub fn new(
         create: impl Fn(&K) -> Violations + Send + Sync + 'static,
         update: impl Fn(&K, &K) -> Violations + Send + Sync + 'static,
@@ -54,7 +54,7 @@ impl<K> Rules<K> {
         self
     }
 
-    /// What is changed through the main resource before validation.
+    /// Sets the function that changes objects before validation, on the main resource only.
     pub fn prepare(mut self, prepare: fn(&mut K)) -> Self {
         self.prepare = prepare;
         self
@@ -72,26 +72,26 @@ impl<K> Rules<K> {
         self
     }
 
-    /// Which updates raise the generation.
+    /// Sets the function that decides which updates raise the generation.
     pub fn raises(mut self, raises: fn(&mut K, &K) -> bool) -> Self {
         self.raises = Some(raises);
         self.generation = Generation::Strategy;
         self
     }
 
-    /// The rules for a changed status.
+    /// Sets the rules for a changed status.
     pub fn status(mut self, status: fn(&K, &K) -> Violations) -> Self {
         self.status = status;
         self
     }
 
-    /// How the server raises the generation.
+    /// Sets the rule by which the server raises the generation.
     pub fn generation(mut self, generation: Generation) -> Self {
         self.generation = generation;
         self
     }
 
-    /// A PUT needs no resource version.
+    /// Accepts a PUT without resource version.
     pub fn unconditional(mut self) -> Self {
         self.unconditional = true;
         self

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoots: three doors (main resource, `status`, `binding`), each with its own idea of what may change.
+//! Strategy of Shoots: main resource, `status` and `binding`, each of which allows other changes.
 
 use api::cluster::GARDEN;
 use api::constants::annotation;
@@ -28,7 +28,7 @@ pub struct ShootStrategy {
 }
 
 impl ShootStrategy {
-    /// The strategy of a server; `random` draws default maintenance time windows, and when the upcoming maintenance is.
+    /// Creates the strategy of a server; `random` draws default maintenance time windows, and the times of upcoming maintenance.
     pub fn new(options: &Options, random: Random) -> Self {
         let credentials_rotation_interval = options.credentials_rotation_interval;
         let version = options.version.clone();
@@ -41,7 +41,7 @@ impl ShootStrategy {
         }
     }
 
-    /// Keeps the window that counts until the upcoming maintenance, whatever a client says of it.
+    /// Keeps the effective window until the upcoming maintenance, whatever the client sends.
     fn keep_upcoming_window(&self, object: &mut Shoot, old: &Shoot, now: DateTime<Utc>) {
         let draw = |purpose: &str, key: &str, ordinal: u64| self.random.draw(purpose, key, ordinal);
         match upcoming::on_update(old, object, self.profile, now, &draw) {

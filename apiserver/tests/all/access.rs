@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may do what with Gardener's kinds, where roles say so.
+//! Permissions on Gardener's kinds, as granted by roles.
 
 use apiserver::Options;
 use authorizer::Mode;
@@ -13,7 +13,7 @@ const PROJECT: &str = "/apis/core.gardener.cloud/v1beta1/projects/demo";
 const EVERYBODY: &[&str] = &["system:authenticated"];
 const SEEDS: &[&str] = &["gardener.cloud:system:seeds", "system:authenticated"];
 
-/// What members of Project `demo` may, and what everybody may.
+/// Permissions of members of Project `demo`, and of all authenticated users.
 const ROLES: &str = "
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -53,7 +53,7 @@ async fn garden() -> Garden {
 }
 
 #[test]
-fn everybody_reads_cloud_profiles_and_nobody_changes_them() {
+fn all_users_read_cloud_profiles_and_none_change_them() {
     support::run(async {
         let mut garden = garden().await;
         garden.user = "vera";
@@ -108,7 +108,7 @@ fn a_member_has_shoots_and_not_their_status() {
 }
 
 #[test]
-fn who_may_update_a_project_may_not_let_people_in() {
+fn updating_a_project_does_not_allow_adding_members() {
     support::run(async {
         let mut garden = garden().await;
         garden.user = "anna";
@@ -119,7 +119,7 @@ fn who_may_update_a_project_may_not_let_people_in() {
                        human users or groups in .spec.members for \"projects\"";
         garden.merge(PROJECT, &members).await.refused(403, refusal);
         garden.merge(PROJECT, &json!({"spec": {"description": "x"}})).await.accepted();
-        // The owner may.
+        // The owner may update the members.
         garden.user = "alice";
         garden.merge(PROJECT, &members).await.accepted();
         let whitelist = json!({"spec": {"tolerations": {"whitelist": [{"key": "x"}]}}});

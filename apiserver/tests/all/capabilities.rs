@@ -12,7 +12,7 @@ use crate::support::{Garden, run, shoot};
 const PROFILE: &str = "/apis/core.gardener.cloud/v1beta1/cloudprofiles/local";
 const OWN: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/namespacedcloudprofiles/own";
 
-/// Options of a release, with gate `CloudProfileCapabilities` as given or as the release has it.
+/// Returns the options of a release, with gate `CloudProfileCapabilities` as given or as in the release.
 fn options(minor: u64, gate: Option<bool>) -> Options {
     let mut options = Options::emulating(&format!("v1.{minor}.0"));
     options.version = GardenerVersion::release(1, minor, 0);
@@ -118,7 +118,7 @@ fn stored_capabilities_count_after_the_gate_is_turned_off() {
     run(async {
         let on = garden(140, Some(true)).await;
         on.merge(PROFILE, &with_capabilities(140)).await.accepted();
-        let off = on.beside(&options(140, Some(false)));
+        let off = on.another_instance(&options(140, Some(false)));
         let created = off.post(&shoot("local", "1.27.1")).await.accepted();
         assert_eq!(created["spec"]["provider"]["workers"][0]["machine"]["image"]["version"], "934.8.0");
         let answer = off.merge(PROFILE, &json!({"metadata": {"labels": {"a": "b"}}})).await;

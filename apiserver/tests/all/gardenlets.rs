@@ -21,7 +21,7 @@ fn gardenlet(config: &Value) -> Value {
 #[test]
 fn a_configuration_of_a_wrong_shape_cannot_be_read() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         garden.post(&gardenlet(&json!({"kind": "Foo"}))).await.refused(
             400,
             "Gardenlet in version \"v1alpha1\" cannot be handled as a Gardenlet: no kind \"Foo\" is registered for version \
@@ -39,7 +39,7 @@ fn a_configuration_of_a_wrong_shape_cannot_be_read() {
 #[test]
 fn a_configuration_is_judged_with_its_object() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         garden.post(&gardenlet(&json!({"logLevel": "loud"}))).await.refused(
             422,
             "Gardenlet.seedmanagement.gardener.cloud \"a\" is invalid: logLevel: Unsupported value: \"loud\": supported values: \
@@ -67,7 +67,7 @@ fn a_configuration_is_judged_with_its_object() {
 #[test]
 fn unknown_fields_of_a_configuration_are_warned_of_and_dropped() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let sent = gardenlet(&json!({"controllers": {"shoot": {"syncperiod": "1h"}}}));
         let warnings = garden.warnings("POST", GARDENLETS, JSON, &sent).await;
         assert_eq!(warnings, [r#""unknown field \"spec.config.controllers.shoot.syncperiod\"""#]);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What clients of two instances on one log are answered, recorded while others have their turn between a decision, its
-//! entry and its answer, and compared with the log.
+//! Histories of clients of two instances on one log, recorded while other tasks run between a decision, its entry and
+//! its response, and compared with the log.
 //!
-//! The log has the one order of changes of an object. A history is right if each answer was true at some moment between
-//! request and answer, in an order that also keeps who was answered before whom.
+//! The log defines the only order of changes of an object. A history is correct if each response was true at some
+//! moment between request and response, in an order in which an earlier response precedes later requests.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -20,37 +20,37 @@ const CLIENTS: usize = 6;
 const REQUESTS: usize = 14;
 const HISTORIES: u64 = 40;
 
-/// What a client asked for.
+/// Request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
     Create,
-    /// Replaces the object at the revision that the client saw last.
+    /// Replaces the object at the revision that the client received last.
     Replace(u64),
-    /// Adds a key, whatever the revision.
+    /// Adds a key, at any revision.
     Patch,
     Delete,
     Read,
 }
 
-/// A request, and what it was answered.
+/// A request and its response.
 #[derive(Debug)]
 struct Exchange {
     object: &'static str,
     request: Request,
     code: u16,
-    /// Revision in the answer; of a deletion that of the deleted object.
+    /// Revision in the response; for a deletion that of the deleted object.
     revision: u64,
-    /// When it was sent and answered, on one count.
+    /// Numbers of request and response in one sequence.
     sent: u64,
     answered: u64,
-    /// The log's head when it was answered.
+    /// The log's head at the response.
     head: u64,
 }
 
 /// State of an object from an entry on: its revision, `None` while there is none.
 type States = Vec<(u64, Option<u64>)>;
 
-/// Clients of two instances, each with its own draws.
+/// Clients of two instances, each with its own random numbers.
 struct Recorder {
     instances: [Garden; 2],
     count: Cell<u64>,
@@ -109,7 +109,7 @@ fn revision(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// Whether an answer is what a state would have been answered with; `before` is the state before it.
+/// True if a response agrees with a state; `before` is the state before it.
 fn is_true(exchange: &Exchange, before: Option<(u64, Option<u64>)>, state: (u64, Option<u64>)) -> bool {
     let (entry, present) = state;
     match (exchange.request, exchange.code) {
@@ -128,7 +128,7 @@ fn is_true(exchange: &Exchange, before: Option<(u64, Option<u64>)>, state: (u64,
     }
 }
 
-/// Finds for each answer the first state at which it was true and that is not before one that somebody had been told of.
+/// Finds for each response the first state with which it agrees, and which is not before a state that an earlier response showed.
 fn check(states: &States, exchanges: &[&Exchange]) {
     let mut told: Vec<(u64, usize)> = Vec::new();
     for exchange in exchanges {
@@ -142,8 +142,8 @@ fn check(states: &States, exchanges: &[&Exchange]) {
 }
 
 async fn record(seed: u64) {
-    let garden = Garden::furnished().await;
-    let other = garden.beside_furnished();
+    let garden = Garden::with_demo_objects().await;
+    let other = garden.another_demo_instance();
     garden.delay_appends(seed);
     let recorder = Recorder { instances: [garden, other], count: Cell::new(0), history: RefCell::default() };
     join_all((0..CLIENTS).map(|number| recorder.client(number, seed))).await;
@@ -177,7 +177,7 @@ async fn record(seed: u64) {
 
 #[test]
 #[should_panic(expected = "never true")]
-fn an_answer_that_is_older_than_what_somebody_was_told_is_found() {
+fn a_response_older_than_an_earlier_one_is_found() {
     let exchange = |request, revision, sent, answered| Exchange {
         object: "a",
         request,
@@ -192,7 +192,7 @@ fn an_answer_that_is_older_than_what_somebody_was_told_is_found() {
 }
 
 #[test]
-fn answers_of_two_instances_are_true_in_one_order() {
+fn responses_of_two_instances_fit_one_order() {
     run(async {
         for seed in 1..=HISTORIES {
             record(seed).await;
@@ -200,14 +200,14 @@ fn answers_of_two_instances_are_true_in_one_order() {
     });
 }
 
-/// Across objects: a Shoot is created with a version while another instance takes the version away.
+/// Across objects: a Shoot is created with a version while another instance removes the version.
 #[test]
-fn no_delay_lets_a_shoot_have_a_version_that_is_gone() {
+fn no_delay_lets_a_shoot_use_a_removed_version() {
     run(async {
         let mut taken = [0; 2];
         for seed in 1..=HISTORIES {
-            let garden = Garden::furnished().await;
-            let other = garden.beside_furnished();
+            let garden = Garden::with_demo_objects().await;
+            let other = garden.another_demo_instance();
             garden.delay_appends(seed);
             let without =
                 json!({"spec": {"kubernetes": {"versions": [{"version": "1.27.1", "classification": "supported"}]}}});

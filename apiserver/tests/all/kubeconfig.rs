@@ -22,7 +22,7 @@ fn client_authority() -> Authority {
     Authority::new("ca-client", key, validity).expect("an authority")
 }
 
-/// A garden with a Shoot, without what gardenlet writes for it.
+/// Creates a garden with a Shoot, without the objects that gardenlet writes for it.
 async fn garden(access: Option<ShootAccess>) -> Garden {
     let options =
         Options { default_domains: vec!["example.org".to_owned()], shoot_access: access, ..Options::default() };
@@ -32,7 +32,7 @@ async fn garden(access: Option<ShootAccess>) -> Garden {
     garden
 }
 
-/// As `garden`, with what gardenlet writes.
+/// Creates a garden with a Shoot, like `garden`, and the objects that gardenlet writes.
 async fn reconciled(access: Option<ShootAccess>) -> Garden {
     let garden = garden(access).await;
     let address = |name: &str| json!({ "name": name, "url": format!("https://api.{name}.example.org") });
@@ -110,7 +110,7 @@ fn a_kubeconfig_has_a_context_for_each_address_and_a_certificate_of_the_asking_u
     });
 }
 
-/// User that asks a server of a release, and name and group of the certificate.
+/// User of a server of a release, and name and group of the certificate.
 #[test]
 fn users_and_groups_of_certificates_follow_release_and_permissions() {
     const ROLES: &str = "
@@ -152,8 +152,8 @@ rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*']}]
             ("v1.149.0", "anna", VIEWER, "gardener.cloud:viewer:anna", "gardener.cloud:project:viewers"),
             ("v1.149.0", "olga", VIEWER, "gardener.cloud:viewer:olga", "gardener.cloud:system:viewers"),
         ] {
-            let mut asked =
-                garden.beside(&Options { authorization: authorizer::Mode::Rbac, ..Options::emulating(version) });
+            let mut asked = garden
+                .another_instance(&Options { authorization: authorizer::Mode::Rbac, ..Options::emulating(version) });
             (asked.user, asked.groups) = (user, &["system:authenticated"]);
             let config = kubeconfig(&ask(&asked, resource, json!({})).await.accepted());
             let certificate = decoded(&config["users"][0]["user"]["client-certificate-data"]);
@@ -178,7 +178,7 @@ rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*']}]
 }
 
 #[test]
-fn where_the_landscape_has_an_address_clusters_are_reached_there() {
+fn kubeconfigs_use_the_address_of_the_landscape() {
     support::run(async {
         let access = ShootAccess { server: "127.0.0.1:40121".to_owned(), authorities: "HOST\n".to_owned() };
         let garden = reconciled(Some(access)).await;
@@ -213,7 +213,7 @@ fn times_have_a_default_and_bounds() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_objects_are_reported() {
     support::run(async {
         let fresh = garden(None).await;
         ask(&fresh, "adminkubeconfig", json!({})).await.refused(
@@ -246,7 +246,7 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn it_is_created_and_nothing_else() {
+fn kubeconfigs_support_create_only() {
     support::run(async {
         let garden = reconciled(None).await;
         for method in ["GET", "PUT", "PATCH", "DELETE"] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What gardener-apiserver answers: the integration tests of this crate, in one binary that is linked once.
+//! Responses of gardener-apiserver: the integration tests of this crate, in one binary that is linked once.
 
 mod access;
 mod capabilities;

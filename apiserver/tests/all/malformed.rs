@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whatever is sent to Gardener's kinds is answered, and with no server error that the real API server does not have.
+//! Malformed requests to Gardener's kinds: each gets a response, and no server error that the real API server does not have.
 //!
 //! `TERRARIUM_TEST_MALFORMED` is the number of requests.
 
@@ -16,7 +16,7 @@ use testkit::malformed::{Draws, Target, fault};
 
 use crate::support::Garden;
 
-/// Requests that are drawn from one series of bytes.
+/// Number of requests that are drawn from one series of bytes.
 const SERIES: u32 = 4;
 
 fn in_protobuf(tree: &Value) -> Option<Vec<u8>> {
@@ -33,7 +33,7 @@ fn whatever_is_sent_is_answered_without_a_server_error() {
     let count = std::env::var_os("TERRARIUM_TEST_MALFORMED");
     let count = count.and_then(|text| text.to_str()?.parse().ok()).unwrap_or(4_000_u32);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    let garden = runtime.block_on(Garden::furnished());
+    let garden = runtime.block_on(Garden::with_demo_objects());
     let view = std::iter::once(catalogue::controller_deployments_view());
     let rows: Vec<&ResourceInfo> =
         catalogue::all().iter().filter(|row| catalogue::is_aggregated(row)).chain(view).collect();
@@ -65,7 +65,7 @@ fn whatever_is_sent_is_answered_without_a_server_error() {
         Ok(())
     });
     match outcome {
-        // Requests come as far as they should: some are carried out, others are refused in each way.
+        // The requests reach all stages: some succeed, others are refused in each way.
         Ok(()) => {
             let codes = codes.into_inner();
             assert!([200, 201, 400, 404, 415, 422].iter().all(|code| codes.contains(code)), "{codes:?}");

@@ -10,7 +10,7 @@ const PROFILE: &str = "/apis/core.gardener.cloud/v1beta1/cloudprofiles/local";
 #[test]
 fn a_version_in_use_cannot_be_removed() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         garden.post(&shoot("local", "1.26.4")).await.accepted();
         let without =
             json!({"spec": {"kubernetes": {"versions": [{"version": "1.27.1", "classification": "supported"}]}}});
@@ -29,7 +29,7 @@ fn a_version_in_use_cannot_be_removed() {
 #[test]
 fn an_expired_version_cannot_be_added() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let mut profile = garden.get(PROFILE).await;
         assert_eq!(profile["metadata"]["generation"], Value::Null);
         let versions = profile["spec"]["kubernetes"]["versions"].as_array_mut().expect("a list");
@@ -45,7 +45,7 @@ fn an_expired_version_cannot_be_added() {
 #[test]
 fn the_creator_of_a_project_owns_it() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let project = garden.get("/apis/core.gardener.cloud/v1beta1/projects/demo").await;
         let alice = json!({"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "alice"});
         assert_eq!(project["spec"]["createdBy"], alice);
@@ -79,7 +79,7 @@ fn members(project: &Value) -> Vec<(&str, Vec<&str>)> {
 #[test]
 fn a_new_owner_takes_the_role_from_the_old_one() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let path = "/apis/core.gardener.cloud/v1beta1/projects/demo";
         let owner = |name: &str| json!({"kind": "User", "name": name});
         // An owner that is not a member yet.
@@ -103,7 +103,7 @@ fn a_new_owner_takes_the_role_from_the_old_one() {
 #[test]
 fn a_seed_with_shoots_stays() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let seed = "/apis/core.gardener.cloud/v1beta1/seeds/local";
         let found = garden.get(seed).await;
         assert_eq!(found["metadata"]["labels"]["name.seed.gardener.cloud/local"], "true");
@@ -121,9 +121,9 @@ fn a_seed_with_shoots_stays() {
 }
 
 #[test]
-fn what_is_referred_to_must_exist() {
+fn referenced_objects_must_exist() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let binding = json!({
             "apiVersion": "core.gardener.cloud/v1beta1", "kind": "SecretBinding",
             "metadata": {"name": "lost", "namespace": "garden-demo"},
@@ -139,7 +139,7 @@ fn what_is_referred_to_must_exist() {
 #[test]
 fn a_production_landscape_is_accepted() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         garden.advance("2025-01-01T00:00:00Z");
         garden.apply(include_str!("manifests/production.yaml")).await;
         garden.apply(include_str!("../../../e2e/scripts/simulate-manifests/aws.yaml")).await;
@@ -149,7 +149,7 @@ fn a_production_landscape_is_accepted() {
 #[test]
 fn shoots_share_the_quota_of_their_credentials() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let quota = json!({
             "apiVersion": "core.gardener.cloud/v1beta1",
             "kind": "Quota",

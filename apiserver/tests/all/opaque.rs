@@ -46,7 +46,7 @@ async fn garden() -> Garden {
 }
 
 #[test]
-fn what_a_client_writes_is_what_is_stored_and_served() {
+fn opaque_json_is_stored_and_served_as_written() {
     support::run(async {
         let garden = garden().await;
         let ask = async |method: &str, path: &str, type_: &str, text: &str| {
@@ -62,7 +62,7 @@ fn what_a_client_writes_is_what_is_stored_and_served() {
         assert_eq!(config(&read), SERVED);
         assert_eq!(config(&ask("GET", SHOOTS, JSON, "").await), SERVED);
 
-        // What a patch does not touch stays.
+        // A patch keeps the values that it does not name.
         let label = ask("PATCH", SHOOT, MERGE, r#"{"metadata":{"labels":{"a":"b"}}}"#).await;
         assert_eq!((config(&label), generation(&label)), (SERVED, 1));
         let purpose = ask("PATCH", SHOOT, MERGE, r#"{"spec":{"purpose":"testing"}}"#).await;
@@ -73,7 +73,7 @@ fn what_a_client_writes_is_what_is_stored_and_served() {
         let status = ask("PATCH", &format!("{SHOOT}/status"), MERGE, r#"{"status":{"technicalID":"t"}}"#).await;
         assert_eq!((config(&status), generation(&status)), (SERVED, 3));
 
-        // The same object again is no change; another order is one.
+        // The same object is not a change; another order of keys is one.
         let again = ask("PUT", SHOOT, JSON, &status).await;
         assert_eq!((config(&again), generation(&again)), (SERVED, 3));
         let other = status.replace(SERVED, r#"{"kind":"C\u003cD\u003e","z":2}"#);
@@ -83,13 +83,13 @@ fn what_a_client_writes_is_what_is_stored_and_served() {
         let swapped = ask("PUT", SHOOT, JSON, &swapped).await;
         assert_eq!((config(&swapped), generation(&swapped)), (r#"{"z":2,"kind":"C\u003cD\u003e"}"#, 5));
 
-        // A JSON patch brings its own text.
+        // A JSON patch has its own text.
         let path = "/spec/provider/workers/0/providerConfig";
         let patch = format!(r#"[{{"op":"replace","path":"{path}","value":{WRITTEN}}}]"#);
         let patched = ask("PATCH", SHOOT, "application/json-patch+json", &patch).await;
         assert_eq!((config(&patched), generation(&patched)), (SERVED, 6));
 
-        // YAML and strategic merge patches go through maps.
+        // YAML and strategic merge patches are converted through maps.
         let strategic =
             ask("PATCH", SHOOT, "application/strategic-merge-patch+json", r#"{"metadata":{"labels":{"a":"c"}}}"#).await;
         assert_eq!((config(&strategic), generation(&strategic)), (SORTED, 7));

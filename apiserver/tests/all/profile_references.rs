@@ -16,7 +16,7 @@ const SHOOTS: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/s
 const PROFILE: &str = "/apis/core.gardener.cloud/v1beta1/cloudprofiles/local";
 const JSON: &str = "application/json";
 
-/// Answer of a release that counts the name about a Shoot that has none.
+/// Response of a release that uses the name, for a Shoot without one.
 const NO_NAME: &str = "Internal error occurred: could not find referenced cloud profile: cloudprofile.core.gardener.cloud \"\" \
                        not found";
 
@@ -35,7 +35,7 @@ async fn garden(minor: u64) -> Garden {
     garden
 }
 
-/// The Shoot of the tests with these fields in place of its reference.
+/// Returns the Shoot of the tests with these fields instead of its reference.
 fn shoot(reference: &Value) -> Value {
     let mut shoot = support::shoot("local", "1.26.4");
     let spec = shoot["spec"].as_object_mut().expect("an object");
@@ -48,7 +48,7 @@ fn named(name: &str) -> Value {
     shoot(&json!({ "cloudProfileName": name }))
 }
 
-/// Both fields of a Shoot that refer to a profile.
+/// Returns both fields of a Shoot that refer to a profile.
 fn references(shoot: &Value) -> [&Value; 2] {
     [&shoot["spec"]["cloudProfile"], &shoot["spec"]["cloudProfileName"]]
 }
@@ -76,7 +76,7 @@ fn a_release_up_to_1_100_counts_the_name_alone() {
             garden.post(&shoot(&json!({}))).await.refused(500, NO_NAME);
             garden.post(&named("")).await.refused(500, NO_NAME);
             garden.post(&named("lost")).await.refused(500, &NO_NAME.replace("\"\"", "\"lost\""));
-            // The name counts, whatever the other field says.
+            // The name counts, whatever the other field holds.
             let both =
                 json!({ "cloudProfileName": "local", "cloudProfile": { "kind": "CloudProfile", "name": "lost" } });
             let created = garden.post(&shoot(&both)).await.accepted();
@@ -130,17 +130,17 @@ fn an_upgrade_keeps_shoots_that_have_the_name_alone() {
         let purpose = |purpose: &str| json!({ "spec": { "purpose": purpose } });
         let by_name = [&Value::Null, &json!("local")];
         for minor in [92, 100] {
-            let newer = garden_91.beside(&options(minor));
+            let newer = garden_91.another_instance(&options(minor));
             assert_eq!(references(&newer.get(SHOOT).await), by_name, "{minor}");
             let patched = newer.merge(SHOOT, &purpose("testing")).await.accepted();
             assert_eq!(references(&patched), by_name, "{minor}");
             newer.merge(SHOOT, &purpose("evaluation")).await.accepted();
         }
 
-        let newest = garden_91.beside(&options(101));
+        let newest = garden_91.another_instance(&options(101));
         let before = newest.get(SHOOT).await;
         assert_eq!(references(&before), by_name);
-        // The status leaves the spec as it is.
+        // A change of the status leaves the spec unchanged.
         let status = json!({ "status": { "observedGeneration": 1 } });
         let patched = newest.merge(&format!("{SHOOT}/status"), &status).await.accepted();
         assert_eq!(references(&patched), by_name);
@@ -157,10 +157,10 @@ fn an_upgrade_keeps_shoots_that_have_the_name_alone() {
                  currently not supported",
             );
 
-        // Instances that are still of an older release do not show the reference and do not lose it.
+        // Instances of an older release do not show the reference and do not lose it.
         assert_eq!(references(&garden_91.get(SHOOT).await), by_name);
         garden_91.merge(SHOOT, &purpose("testing")).await.accepted();
-        let older = garden_91.beside(&options(100));
+        let older = garden_91.another_instance(&options(100));
         older.merge(SHOOT, &purpose("development")).await.accepted();
         let shown = newest.get(SHOOT).await;
         assert_eq!(references(&shown), [&reference, &json!("local")]);

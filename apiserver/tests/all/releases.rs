@@ -30,11 +30,11 @@ fn an_older_release_does_not_show_a_field_and_does_not_lose_it() {
     support::run(async {
         let older = Garden::new(&options(134));
         older.apply(include_str!("manifests/garden.yaml")).await;
-        let newer = older.beside(&options(135));
+        let newer = older.another_instance(&options(135));
         let mut shoot = support::shoot("local", "1.26.4");
         shoot["spec"]["maintenance"] = json!({ "autoRotation": rotation() });
 
-        // The older one does not know it: refused, or dropped with a warning.
+        // The older one does not know the field: it is refused, or dropped with a warning.
         let strict = format!("{SHOOTS}?fieldValidation=Strict");
         older.send("POST", &strict, JSON, &shoot).await.refused(
             400,
@@ -51,11 +51,11 @@ fn an_older_release_does_not_show_a_field_and_does_not_lose_it() {
         let patch = json!({ "spec": { "maintenance": { "autoRotation": rotation() } } });
         let patched = newer.send("PATCH", SHOOT, MERGE, &patch).await.accepted();
         assert_eq!(found(&patched), &rotation());
-        assert_eq!(annotation(&patched), "v1.134.0", "it is not created anew");
+        assert_eq!(annotation(&patched), "v1.134.0", "it is not created again");
         let shown = older.send("GET", SHOOT, JSON, &Value::Null).await.accepted();
         assert_eq!(found(&shown), &Value::Null);
 
-        // What the older one writes, as a patch or as a whole, leaves it.
+        // Writes of the older one, as a patch or as a whole object, keep the field.
         let patch = json!({ "metadata": { "labels": { "a": "b" } }, "spec": { "purpose": "testing" } });
         let patched = older.send("PATCH", SHOOT, MERGE, &patch).await.accepted();
         assert_eq!(found(&patched), &Value::Null);
@@ -67,14 +67,14 @@ fn an_older_release_does_not_show_a_field_and_does_not_lose_it() {
         assert_eq!(found(&shown), &rotation());
         assert_eq!(shown["spec"]["purpose"], "evaluation");
 
-        // An older one that starts now knows of it from the log.
-        let late = older.beside(&options(134));
+        // An older one that starts now reads it from the log.
+        let late = older.another_instance(&options(134));
         let patch = json!({ "spec": { "purpose": "testing" } });
         late.send("PATCH", SHOOT, MERGE, &patch).await.accepted();
         let shown = newer.send("GET", SHOOT, JSON, &Value::Null).await.accepted();
         assert_eq!(found(&shown), &rotation());
 
-        // The newer one takes it away: an older one does not bring it back.
+        // The newer one removes it: an older one does not restore it.
         let patch = json!({ "spec": { "maintenance": { "autoRotation": null } } });
         newer.send("PATCH", SHOOT, MERGE, &patch).await.accepted();
         let patch = json!({ "spec": { "purpose": "evaluation" } });
@@ -88,7 +88,7 @@ fn an_older_release_does_not_show_a_field_and_does_not_lose_it() {
 fn openapi_says_what_a_release_has() {
     support::run(async {
         let older = Garden::new(&options(134));
-        let newer = older.beside(&options(135));
+        let newer = older.another_instance(&options(135));
         let properties = async |garden: &Garden| {
             let path = "/openapi/v3/apis/core.gardener.cloud/v1beta1";
             let document = garden.send("GET", path, JSON, &Value::Null).await.accepted();
@@ -102,7 +102,7 @@ fn openapi_says_what_a_release_has() {
     });
 }
 
-/// Below `spec.kubernetes`: field, value, and the release that brought it.
+/// Below `spec.kubernetes`: field, value, and the first release with the field.
 const LATER: [(&str, &str, &str, u64); 5] = [
     ("clusterAutoscaler", "verbosity", "3", 87),
     ("verticalPodAutoscaler", "recommendationLowerBoundCPUPercentile", "0.25", 102),
@@ -139,7 +139,7 @@ fn a_field_is_unknown_before_the_release_that_brought_it() {
             garden.send("POST", &strict, JSON, &shoot).await.refused(400, &text);
             let created = garden.send("POST", SHOOTS, JSON, &shoot).await.accepted();
             assert_eq!(created.pointer(&pointer), None, "{path}");
-            let newer = garden.beside(&options(since));
+            let newer = garden.another_instance(&options(since));
             let patch = json!({ "spec": shoot["spec"].clone() });
             let strict = format!("{SHOOT}?fieldValidation=Strict");
             let patched = newer.send("PATCH", &strict, MERGE, &patch).await.accepted();
@@ -189,7 +189,7 @@ fn a_release_serves_the_resources_that_it_has() {
                 assert_eq!(is_there, is_served, "{path} in the document of 1.{minor}");
             }
         }
-        // A subresource that came later; the Shoot need not be there for its router.
+        // A subresource of later releases; its router does not need the Shoot to exist.
         for (minor, code, message) in [
             (85, 404, "the server could not find the requested resource"),
             (86, 404, "shoots.core.gardener.cloud \"local\" not found"),

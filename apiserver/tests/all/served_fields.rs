@@ -70,13 +70,13 @@ impl Case {
         (self.releases.0..self.releases.1).contains(&minor)
     }
 
-    /// The releases before and after each end of the range, and the first and last ones with a table.
+    /// Returns the releases before and after each end of the range, and the first and last ones with a table.
     fn minors(&self) -> Vec<u64> {
         let ends = [self.releases.0, self.releases.1].into_iter().filter(|minor| (121..149).contains(minor));
         ends.flat_map(|minor| [minor - 1, minor]).chain([120, 149]).collect()
     }
 
-    /// The Shoot of the tests with the field.
+    /// Returns the Shoot of the tests with the field.
     fn shoot(&self) -> Value {
         let mut shoot = support::shoot("local", "1.27.1");
         let mut at = &mut shoot;
@@ -91,7 +91,7 @@ impl Case {
     }
 }
 
-/// Names of the fields of a definition of group core, by OpenAPI v3 and v2.
+/// Returns the names of the fields of a definition of group core, by OpenAPI v3 and v2.
 async fn described(garden: &Garden, kind: &str) -> [Vec<String>; 2] {
     let names = |schemas: &Value, end: &str| {
         let schemas = schemas.as_object().expect("schemas");
@@ -128,12 +128,12 @@ fn decoding_follows_the_release() {
                     let is_warned = warnings.iter().any(|warning| warning.replace("\\\"", "\"").contains(&text));
                     assert_eq!(is_warned, warns && !case.is_served(minor), "{place} {validation}: {warnings:?}");
                 }
-                // An unknown field is pruned: it is neither answered nor stored.
+                // An unknown field is pruned: it is neither returned nor stored.
                 let created = garden.send("POST", SHOOTS, JSON, &shoot).await.accepted();
                 let expected = case.is_served(minor).then_some(&case.value);
                 assert_eq!(created.pointer(case.pointer), expected, "{place}");
                 assert_eq!(garden.get(SHOOT).await.pointer(case.pointer), expected, "{place}");
-                let union = garden.beside(&options(if case.releases.1 == 999 { 149 } else { 120 }));
+                let union = garden.another_instance(&options(if case.releases.1 == 999 { 149 } else { 120 }));
                 assert_eq!(union.get(SHOOT).await.pointer(case.pointer), expected, "{place} is stored");
             }
         }
@@ -233,7 +233,7 @@ fn the_status_of_cloud_profiles_follows_the_release() {
             let expected = if is_served { status.clone() } else { Value::Null };
             assert_eq!(stored["status"], expected, "1.{minor}");
 
-            // The main resource neither takes nor loses it.
+            // The main resource neither changes nor loses it.
             let other = json!({ "status": { "kubernetes": null }, "metadata": { "labels": { "a": "b" } } });
             garden.send("PATCH", PROFILE, MERGE, &other).await.accepted();
             let mut whole = garden.get(PROFILE).await;
@@ -261,14 +261,14 @@ fn the_status_of_cloud_profiles_follows_the_release() {
 fn newer_releases_hide_removed_fields_and_keep_them_stored() {
     support::run(async {
         let older = garden(140).await;
-        let newer = older.beside(&options(141));
+        let newer = older.another_instance(&options(141));
         let case = &cases()[1];
         older.send("POST", SHOOTS, JSON, &case.shoot()).await.accepted();
         let found = async |garden: &Garden| garden.get(SHOOT).await.pointer(case.pointer).cloned();
         assert_eq!(found(&older).await.as_ref(), Some(&case.value));
         assert_eq!(found(&newer).await, None);
 
-        // Writes of the newer one leave it.
+        // Writes of the newer one keep it.
         newer.send("PATCH", SHOOT, MERGE, &json!({ "spec": { "purpose": "testing" } })).await.accepted();
         let mut whole = newer.get(SHOOT).await;
         whole["spec"]["purpose"] = json!("evaluation");
@@ -283,7 +283,7 @@ fn newer_releases_hide_removed_fields_and_keep_them_stored() {
 fn an_older_release_keeps_fields_of_list_items() {
     support::run(async {
         let older = garden(146).await;
-        let newer = older.beside(&options(147));
+        let newer = older.another_instance(&options(147));
         let case = &cases()[2];
         newer.send("POST", SHOOTS, JSON, &case.shoot()).await.accepted();
         assert_eq!(older.get(SHOOT).await.pointer(case.pointer), None);
@@ -299,7 +299,7 @@ fn an_older_release_keeps_fields_of_list_items() {
 fn an_older_release_keeps_the_status_of_a_cloud_profile() {
     support::run(async {
         let older = garden(136).await;
-        let newer = older.beside(&options(137));
+        let newer = older.another_instance(&options(137));
         let status = json!({ "kubernetes": { "versions": [{ "version": "1.27.1", "classification": "supported" }] } });
         newer.send("PATCH", &format!("{PROFILE}/status"), MERGE, &json!({ "status": status })).await.accepted();
         assert_eq!(older.get(PROFILE).await["status"], Value::Null);
@@ -318,7 +318,7 @@ fn references_to_credentials_of_a_seed_follow_the_release() {
     let secret = json!({ "name": "dns", "namespace": "garden" });
     let reference = json!({ "apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden" });
     support::run(async {
-        // Release, the reference that is given, and those of the DNS provider and of the backup that are stored.
+        // Release, the given reference, and the stored references of the DNS provider and of the backup.
         for (minor, given, of_dns, of_backup) in [
             (120, "secretRef", [true, false], [true, true]),
             (122, "secretRef", [true, false], [true, true]),
@@ -339,7 +339,7 @@ fn references_to_credentials_of_a_seed_follow_the_release() {
             assert_eq!(found(&stored["spec"]["dns"]["provider"]), of_dns, "1.{minor}: {stored:#}");
             assert_eq!(found(&stored["spec"]["backup"]), of_backup, "1.{minor}: {stored:#}");
 
-            // A value that the server fills in is no change.
+            // A value that the server sets is not a change.
             let again = garden.send("PUT", SEED, JSON, &stored).await.accepted();
             assert_eq!(again["metadata"]["resourceVersion"], stored["metadata"]["resourceVersion"], "1.{minor}");
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoots through the doors of the API.
+//! Shoots through the main resource and the subresources of the API.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const LOCAL: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/sh
 #[test]
 fn warnings_name_dropped_fields() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let mut sent = shoot("local", "1.26.4");
         sent["spec"]["kubernetes"]["enableStaticTokenKubeconfig"] = json!(false);
         let path = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots";
@@ -28,7 +28,7 @@ fn warnings_name_dropped_fields() {
 #[test]
 fn a_new_shoot_is_completed() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let created = garden.post(&shoot("local", "1.26.4")).await.accepted();
         assert_eq!(created["metadata"]["generation"], 1);
         assert_eq!(created["metadata"]["annotations"]["gardener.cloud/created-by"], "alice");
@@ -50,7 +50,7 @@ fn a_new_shoot_is_completed() {
 #[test]
 fn a_new_shoot_on_an_expired_version_is_refused() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         garden.advance("2023-07-28T00:00:00Z");
         garden.post(&shoot("just", "1.26.4")).await.accepted();
         garden.advance("2023-07-28T00:00:01Z");
@@ -66,7 +66,7 @@ fn a_new_shoot_on_an_expired_version_is_refused() {
 #[test]
 fn incomplete_versions_stand_for_the_highest_that_can_be_used() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let created = garden.post(&shoot("local", "1.26")).await.accepted();
         assert_eq!(created["spec"]["kubernetes"]["version"], "1.26.4");
         let created = garden.post(&shoot("newest", "")).await.accepted();
@@ -84,7 +84,7 @@ fn incomplete_versions_stand_for_the_highest_that_can_be_used() {
 #[test]
 fn an_expired_version_may_stay_and_may_be_left() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         garden.post(&shoot("local", "1.26.4")).await.accepted();
         garden.advance("2023-07-29T00:00:00Z");
         let labelled = garden.merge(LOCAL, &json!({"metadata": {"labels": {"a": "b"}}})).await.accepted();
@@ -105,7 +105,7 @@ fn an_expired_version_may_stay_and_may_be_left() {
 #[test]
 fn binding_gives_a_seed_networks_and_a_domain() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let mut local = garden.post(&shoot("local", "1.27.1")).await.accepted();
         let direct = json!({"spec": {"seedName": "local"}});
         garden.merge(LOCAL, &direct).await.refused(
@@ -128,7 +128,7 @@ fn binding_gives_a_seed_networks_and_a_domain() {
 #[test]
 fn status_writes_touch_neither_spec_nor_generation() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let mut local = garden.post(&shoot("local", "1.27.1")).await.accepted();
         local["spec"]["region"] = json!("elsewhere");
         local["status"]["technicalID"] = json!("shoot--demo--local");
@@ -148,7 +148,7 @@ fn status_writes_touch_neither_spec_nor_generation() {
 #[test]
 fn an_operation_is_consumed_with_a_new_generation() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         garden.post(&shoot("local", "1.27.1")).await.accepted();
         let reconcile = json!({"metadata": {"annotations": {"gardener.cloud/operation": "reconcile"}}});
         let waiting = garden.merge(LOCAL, &reconcile).await.accepted();
@@ -175,7 +175,7 @@ fn an_operation_is_consumed_with_a_new_generation() {
 #[test]
 fn deletion_must_be_confirmed() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         garden.post(&shoot("local", "1.27.1")).await.accepted();
         garden.delete(LOCAL).await.refused(
             403,
@@ -189,11 +189,11 @@ fn deletion_must_be_confirmed() {
     });
 }
 
-/// Upstream's plugin is asked about the collection, not about one object of it.
+/// Upstream's plugin decides about the collection, not about one object of it.
 #[test]
 fn a_collection_deletion_names_every_unconfirmed_shoot() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         for name in ["a", "b", "c"] {
             garden.post(&shoot(name, "1.27.1")).await.accepted();
         }
@@ -222,9 +222,9 @@ fn a_collection_deletion_names_every_unconfirmed_shoot() {
 #[test]
 fn a_write_of_the_status_keeps_labels_of_extensions() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         garden.post(&shoot("local", "1.27.1")).await.accepted();
-        // The first change labels what the creation has filled in.
+        // The first change adds labels for the values that the creation has set.
         let changed = json!({"metadata": {"annotations": {"a": "b"}}});
         let mut created = garden.merge(LOCAL, &changed).await.accepted();
         let labels = created["metadata"]["labels"].clone();
@@ -244,7 +244,7 @@ fn a_write_of_the_status_keeps_labels_of_extensions() {
 #[test]
 fn all_violations_come_at_once_and_in_order() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let mut bad = shoot("lo--cal", "1.27.1");
         bad["spec"]["purpose"] = json!("fun");
         bad["spec"]["maintenance"]["timeWindow"] = json!({"begin": "010000+0000", "end": "080000+0000"});
@@ -261,9 +261,9 @@ fn all_violations_come_at_once_and_in_order() {
 }
 
 #[test]
-fn what_a_shoot_refers_to_must_exist() {
+fn objects_that_a_shoot_references_must_exist() {
     run(async {
-        let garden = Garden::furnished().await;
+        let garden = Garden::with_demo_objects().await;
         let mut lost = shoot("local", "1.27.1");
         lost["spec"]["networking"]["type"] = json!("cilium");
         garden.post(&lost).await.refused(

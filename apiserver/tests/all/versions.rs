@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Versions of CloudProfiles and NamespacedCloudProfiles through the API: what each profile makes of them, and what holds
-//! with several instances.
+//! Versions of CloudProfiles and NamespacedCloudProfiles through the API: differences between the profiles, and
+//! behaviour with several instances.
 
 use apiserver::Options;
 use domain::profile::Profile;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Garden, run, shoot};
 
-async fn furnished(profile: Profile) -> Garden {
+async fn with_demo_objects(profile: Profile) -> Garden {
     let garden = Garden::new(&Options { profile, ..Options::default() });
     garden.apply(include_str!("manifests/garden.yaml")).await;
     garden
@@ -28,13 +28,13 @@ fn listed(profile: &Value) -> Vec<&str> {
     versions.iter().filter_map(|version| version["version"].as_str()).collect()
 }
 
-/// Row 5: the documents refuse a version that is expired when it is added; upstream drops it from a new CloudProfile and
-/// takes it in an update.
+/// Row 5: the documents refuse a version that is expired when it is added; upstream drops it from a new CloudProfile
+/// and accepts it in an update.
 #[test]
 fn versions_that_are_expired_when_they_are_added_count_by_profile() {
     run(async {
         for profile in [Profile::Documents, Profile::Upstream] {
-            let garden = furnished(profile).await;
+            let garden = with_demo_objects(profile).await;
             let mut new = garden.get(PROFILE).await;
             new["metadata"] = json!({"name": "second"});
             let expired = json!({"version": "1.25.4", "expirationDate": "2023-07-27T19:59:59Z"});
@@ -66,7 +66,7 @@ fn versions_that_are_expired_when_they_are_added_count_by_profile() {
                 let updated = garden.merge(&format!("{PROFILES}/second"), &kubernetes(&all)).await.accepted();
                 assert_eq!(listed(&updated), ["1.25.4", "1.27.1"]);
             }
-            // In both, a version that is listed may be given a date that is over: so an operator forbids it at once.
+            // In both, a listed version may get a date in the past: in this way an operator forbids it immediately.
             let over = json!([{"version": "1.26.4", "expirationDate": "2023-07-01T00:00:00Z"}, {"version": "1.27.1"}]);
             garden.merge(PROFILE, &kubernetes(&over)).await.accepted();
             garden.post(&shoot("late", "1.26.4")).await.refused(
@@ -83,7 +83,7 @@ fn versions_that_are_expired_when_they_are_added_count_by_profile() {
 fn the_version_of_a_pool_is_in_use_by_profile() {
     run(async {
         for profile in [Profile::Documents, Profile::Upstream] {
-            let garden = furnished(profile).await;
+            let garden = with_demo_objects(profile).await;
             let mut local = shoot("local", "1.27.1");
             local["spec"]["provider"]["workers"][0]["kubernetes"] = json!({"version": "1.26.4"});
             garden.post(&local).await.accepted();
@@ -102,7 +102,7 @@ fn the_version_of_a_pool_is_in_use_by_profile() {
     });
 }
 
-/// A NamespacedCloudProfile whose status is what gardener-controller-manager would write.
+/// Creates a NamespacedCloudProfile with the status that gardener-controller-manager would write.
 async fn with_own_profile(garden: &Garden, spec: &Value) -> Value {
     let mut own = json!({
         "apiVersion": "core.gardener.cloud/v1beta1",
@@ -132,7 +132,7 @@ fn shoot_of_own(name: &str, version: &str) -> Value {
 #[test]
 fn an_override_lets_a_version_live_and_stays_while_it_is_needed() {
     run(async {
-        let garden = furnished(Profile::Documents).await;
+        let garden = with_demo_objects(Profile::Documents).await;
         let longer =
             json!({"kubernetes": {"versions": [{"version": "1.26.4", "expirationDate": "2023-12-31T00:00:00Z"}]}});
         with_own_profile(&garden, &longer).await;
@@ -171,7 +171,7 @@ fn an_override_lets_a_version_live_and_stays_while_it_is_needed() {
 #[test]
 fn a_shoot_changes_between_profiles_of_one_root() {
     run(async {
-        let garden = furnished(Profile::Documents).await;
+        let garden = with_demo_objects(Profile::Documents).await;
         let image = json!([{"name": "own", "updateStrategy": "major", "versions": [
             {"version": "1.0.0", "architectures": ["amd64"], "cri": [{"name": "containerd"}]},
         ]}]);
@@ -207,7 +207,7 @@ fn a_shoot_changes_between_profiles_of_one_root() {
     });
 }
 
-/// What is raced for: a Kubernetes version or an image version of the CloudProfile, or an image version that only a
+/// Object of the race: a Kubernetes version or an image version of the CloudProfile, or an image version that only a
 /// NamespacedCloudProfile has.
 #[derive(Clone, Copy, Debug)]
 enum Raced {
@@ -216,8 +216,8 @@ enum Raced {
     OwnImage,
 }
 
-/// One instance removes a version while another creates a Shoot on it, and both have decided before either has written:
-/// only one of them comes through, in either order.
+/// One instance removes a version while another creates a Shoot with it, and both have decided before either has
+/// written: only one of them succeeds, in either order.
 #[test]
 fn a_version_is_not_removed_while_another_instance_gives_it_to_a_shoot() {
     run(async {
@@ -231,10 +231,10 @@ fn a_version_is_not_removed_while_another_instance_gives_it_to_a_shoot() {
     });
 }
 
-/// Whether the removal came through.
+/// Returns true if the removal succeeded.
 async fn race(raced: Raced, removal_first: bool) -> bool {
-    let first = furnished(Profile::Documents).await;
-    let second = first.beside(&Options::default());
+    let first = with_demo_objects(Profile::Documents).await;
+    let second = first.another_instance(&Options::default());
     let whole =
         |version: &str| json!({"version": version, "architectures": ["amd64"], "cri": [{"name": "containerd"}]});
     with_own_profile(&first, &json!({"machineImages": [{"name": "gardenlinux", "versions": [whole("9.9.9")]}]})).await;
@@ -262,7 +262,7 @@ async fn race(raced: Raced, removal_first: bool) -> bool {
     let text = |answer: &Value| answer["message"].as_str().unwrap_or_default().to_owned();
     match (removed.code, created.code) {
         (200, 403) => {
-            // What the NamespacedCloudProfile shows is written by its controller, so there the Shoot is refused later.
+            // The status of the NamespacedCloudProfile is written by its controller, so in that case the Shoot is refused later.
             let is_told = text(&created.body).contains("supported");
             assert!(is_told, "{raced:?}: {}", created.body);
             true

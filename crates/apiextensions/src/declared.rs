@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::schema::{Additional, Schema};
 
-/// Bytes of the largest request.
+/// Maximum size of a request, in bytes.
 pub(crate) const REQUEST: u64 = 3 << 20;
-/// Length of the longest name of an object.
+/// Maximum length of an object's name.
 const NAME: u64 = 253;
 
 /// Kind of a CEL type.
@@ -37,9 +37,9 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct Declared {
     pub(crate) kind: Kind,
-    /// Largest number of items, entries or bytes; 0 for values of one size.
+    /// Maximum number of items, entries or bytes; 0 for values of one size.
     pub(crate) most: u64,
-    /// Bytes of the shortest JSON of a value.
+    /// Size of the shortest JSON of a value, in bytes.
     pub(crate) smallest: u64,
     pub(crate) fields: BTreeMap<String, Declared>,
     /// Type of the items of a list, or of the values of a map.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Defaults of a schema, filled into an object.
+//! Filling of an object with the defaults of a schema.
 //!
 //! Source: k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting.
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::schema::{Additional, Schema};
 
-/// Bytes of defaults in one object: twice what an object may have that is stored.
+/// Maximum size of the defaults in one object, in bytes: twice the maximum size of a stored object.
 const MOST: usize = 3 << 20;
 
 impl Schema {
-    /// Fills what is missing, and what is `null` and must not be, where the schema has a default for it. An object becomes no
-    /// larger by that than what can be stored anyway.
+    /// Sets missing fields, and `null` fields that are not nullable, to their defaults in the schema. The total size of
+    /// the defaults is limited.
     pub fn fill(&self, value: &mut Value) {
         self.fill_within(value, &mut MOST.clone());
     }
@@ -62,7 +62,7 @@ impl Schema {
     }
 }
 
-/// True if there is room for one more copy of a default.
+/// True if the limit allows one more copy of a default.
 fn is_paid(default: &Value, left: &mut usize) -> bool {
     let size = size(default);
     let is_paid = size <= *left;
@@ -70,7 +70,7 @@ fn is_paid(default: &Value, left: &mut usize) -> bool {
     is_paid
 }
 
-/// Bytes of a value, about as many as its text has.
+/// Approximate size of a value's text, in bytes.
 fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_filled_from_outside_in() {
+    fn missing_values_are_filled_from_outside_in() {
         let spec = json!({ "properties": { "spec": { "default": {}, "properties": {
             "replicas": { "type": "integer", "default": 1 },
             "mode": { "type": "string" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A CustomResourceDefinition: names, versions, and what is wrong with them.
+//! A CustomResourceDefinition: names, versions, and validation.
 //!
 //! Source: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/v1/{types,defaults}.go,
 //! pkg/apis/apiextensions/validation, pkg/controller/{status,establish}.
@@ -13,9 +13,9 @@ use serde_json::{Map, Value, json};
 use crate::schema::Schema;
 use crate::structural::ALL_PATTERNS;
 
-/// What keeps a definition until its objects are gone.
+/// Finalizer that keeps a definition until its objects are deleted.
 pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
-/// Group of Kubernetes, in which only what was approved may be defined.
+/// Groups of Kubernetes, in which only approved resources may be defined.
 const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
 const APPROVED: &str = "api-approved.kubernetes.io";
 const SCOPES: [&str; 2] = ["Cluster", "Namespaced"];
@@ -24,7 +24,7 @@ const SCOPES: [&str; 2] = ["Cluster", "Namespaced"];
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Definition {
-    /// Group of the resource; it is the end of the name of the definition.
+    /// Group of the resource; suffix of the definition's name.
     pub group: String,
     /// Plural, singular and short names, kind and list kind.
     pub names: Names,
@@ -60,21 +60,21 @@ pub struct Names {
 pub struct Version {
     /// Name of the version: `v1alpha1`.
     pub name: String,
-    /// Whether it is served.
+    /// True if the version is served.
     pub served: bool,
-    /// Whether objects are stored in it.
+    /// True if objects are stored in the version.
     pub storage: bool,
-    /// Whether its use is warned of.
+    /// True if the use of the version causes a warning.
     pub deprecated: bool,
-    /// With these words.
+    /// Text of the warning.
     pub deprecation_warning: Option<String>,
-    /// What objects look like.
+    /// Schema of objects.
     pub schema: Option<Validation>,
-    /// Parts of objects with a door of their own.
+    /// Subresources of objects.
     pub subresources: Subresources,
-    /// Columns of tables, beside the name.
+    /// Columns of tables in addition to the name.
     pub additional_printer_columns: Vec<PrinterColumn>,
-    /// Fields that field selectors may name.
+    /// Fields that field selectors support.
     pub selectable_fields: Vec<SelectableField>,
 }
 
@@ -91,9 +91,9 @@ pub struct Validation {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Subresources {
-    /// Whether there is a subresource `status`.
+    /// Enables subresource `status`.
     pub status: Option<Map<String, Value>>,
-    /// Where a subresource `scale` reads and writes.
+    /// Paths of subresource `scale`; `None`: there is none.
     pub scale: Option<Scale>,
 }
 
@@ -101,11 +101,11 @@ pub struct Subresources {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Scale {
-    /// The wanted number.
+    /// Path of the desired number of replicas.
     pub spec_replicas_path: String,
-    /// The present number.
+    /// Path of the actual number of replicas.
     pub status_replicas_path: String,
-    /// The selector as a text; empty: there is none.
+    /// Path of the selector as a text; empty: there is none.
     pub label_selector_path: String,
 }
 
@@ -121,13 +121,13 @@ pub struct PrinterColumn {
     pub format: String,
     /// Description for clients.
     pub description: String,
-    /// Where the value is.
+    /// JSONPath of the value.
     pub json_path: String,
     /// 0: always shown; above: with `-o wide`.
     pub priority: i64,
 }
 
-/// A field that field selectors may name.
+/// A field that field selectors support.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SelectableField {
@@ -135,7 +135,7 @@ pub struct SelectableField {
     pub json_path: String,
 }
 
-/// A name that another resource of the cluster and group has.
+/// A name that another resource of the cluster and group uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// Reason of condition `NamesAccepted`.
@@ -144,7 +144,7 @@ pub struct Conflict {
     pub message: String,
 }
 
-/// Fills the defaults of a definition.
+/// Sets the defaults of a definition.
 pub fn fill(fields: &mut Map<String, Value>) {
     let Some(spec) = fields.get_mut("spec").and_then(Value::as_object_mut) else { return };
     if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
@@ -163,7 +163,7 @@ pub fn fill(fields: &mut Map<String, Value>) {
 }
 
 impl Definition {
-    /// The definition of an object's fields.
+    /// Reads the definition from an object's fields.
     ///
     /// # Errors
     /// It has fields of wrong types.
@@ -175,18 +175,18 @@ impl Definition {
         Self::deserialize(spec).map_err(|error| error.to_string())
     }
 
-    /// Whether objects live in namespaces.
+    /// True if objects have a namespace.
     pub fn is_namespaced(&self) -> bool {
         self.scope == "Namespaced"
     }
 
-    /// The version in which objects are stored.
+    /// Returns the version in which objects are stored.
     pub fn storage(&self) -> Option<&Version> {
         self.versions.iter().find(|version| version.storage)
     }
 
-    /// Returns all violations; `name` is the object's, `annotation` finds its annotation by key. Each expression of a version
-    /// has a cost limit of its own unless the schema `is_kept`.
+    /// Returns all violations; `name` is the object's, `annotation` finds its annotation by key. Each expression of a
+    /// version has its own cost limit unless the schema `is_kept`.
     pub fn violations(
         &self,
         name: &str,
@@ -251,7 +251,7 @@ impl Definition {
         }
     }
 
-    /// All violations of a change; `is_established` tells whether objects may be there.
+    /// Returns all violations of a change; `is_established`: objects may exist.
     pub fn changes(&self, old: &Self, is_established: bool) -> Vec<FieldError> {
         let spec = Path::new("spec");
         let mut errors = Vec::new();
@@ -269,7 +269,7 @@ impl Definition {
         errors
     }
 
-    /// The first name that another definition of the cluster has.
+    /// Returns the first name that another definition of the cluster uses.
     pub fn conflict<'a>(&self, others: impl Iterator<Item = &'a Self>) -> Option<Conflict> {
         let others: Vec<&Names> = others.filter(|other| other.group == self.group).map(|other| &other.names).collect();
         let resources = |names: &'a Names| {
@@ -331,18 +331,19 @@ impl Names {
 }
 
 impl Version {
-    /// The schema.
+    /// Returns the schema.
     pub fn schema(&self) -> Option<&Schema> {
         self.schema.as_ref()?.schema.as_ref()
     }
 
-    /// What a client of the version is warned of.
+    /// Returns the warning for clients of the version.
     pub fn warning(&self, group: &str, kind: &str) -> Option<String> {
         let usual = || format!("{group}/{} {kind} is deprecated", self.name);
         self.deprecated.then(|| self.deprecation_warning.clone().unwrap_or_else(usual))
     }
 
-    /// Compiled patterns of a schema that is not kept may take `patterns` bytes, which become fewer.
+    /// Validates the version; compiled patterns of a schema that is not kept may take `patterns` bytes, which are
+    /// reduced by their sizes.
     fn look(&self, path: &Path, is_schema_kept: bool, patterns: &mut usize, errors: &mut Vec<FieldError>) {
         for reason in validation::dns1035_label(&self.name) {
             errors.push(FieldError::invalid(&path.child("name"), &self.name, &reason));
@@ -352,7 +353,7 @@ impl Version {
             Some(given) => {
                 let mut unlimited = usize::MAX;
                 let flaws = given.flaws(&schema, if is_schema_kept { &mut unlimited } else { patterns });
-                // Costs are estimated by the types of a schema, which has to be valid for that.
+                // Costs are estimated by the types of a schema, which must be valid for that.
                 let is_valid = flaws.is_empty();
                 let costs = if is_valid { given.excessive_costs(&schema, !is_schema_kept) } else { Vec::new() };
                 errors.extend(flaws.into_iter().chain(costs));
@@ -394,7 +395,7 @@ impl Version {
     }
 }
 
-/// The new status of a definition; `conflict` is the name that another one has, `old` the status so far.
+/// Returns the new status of a definition; `conflict` is a name that another one uses, `old` the previous status.
 pub fn status(definition: &Definition, conflict: Option<&Conflict>, old: &Value, now: Time) -> Value {
     let mut conditions = old["conditions"].as_array().cloned().unwrap_or_default();
     let is_established = is_true(old, "Established");
@@ -408,7 +409,7 @@ pub fn status(definition: &Definition, conflict: Option<&Conflict>, old: &Value,
         }
         Some(Conflict { reason, message }) => {
             set("NamesAccepted", false, reason, message);
-            // Who was accepted once stays so.
+            // An established definition stays established.
             if !is_established {
                 set("Established", false, "NotAccepted", "not all names are accepted");
             }
@@ -438,7 +439,7 @@ pub fn status(definition: &Definition, conflict: Option<&Conflict>, old: &Value,
     json!({ "acceptedNames": accepted, "conditions": conditions, "storedVersions": stored })
 }
 
-/// Sets a condition; the instant stays if the status does.
+/// Sets a condition; keeps the time of the last transition if the status does not change.
 pub fn set_condition(conditions: &mut Vec<Value>, type_: &str, status: bool, reason: &str, message: &str, now: &Time) {
     let status = if status { "True" } else { "False" };
     let old = conditions.iter().position(|condition| condition["type"] == type_);
@@ -453,7 +454,7 @@ pub fn set_condition(conditions: &mut Vec<Value>, type_: &str, status: bool, rea
     }
 }
 
-/// Whether a condition of a status is true.
+/// True if a condition of a status is true.
 pub fn is_true(status: &Value, type_: &str) -> bool {
     let conditions = status["conditions"].as_array();
     conditions.into_iter().flatten().any(|condition| condition["type"] == type_ && condition["status"] == "True")
@@ -493,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn violations_name_their_fields() {
         check(|_| {}, &[]);
         check(
             |spec| spec["group"] = json!("example"),
@@ -532,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn what_objects_rest_on_cannot_be_changed() {
+    fn fields_that_objects_depend_on_cannot_be_changed() {
         let (old, new) = (definition(|_| {}), definition(|spec| spec["scope"] = json!("Cluster")));
         assert_eq!(new.changes(&old, false), []);
         let told = new.changes(&old, true);
@@ -555,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_established_stays_so() {
+    fn an_established_definition_stays_established() {
         let now = Time::from_instant("2025-01-01T00:00:00Z".parse().expect("an instant"));
         let definition = definition(|_| {});
         let first = status(&definition, None, &Value::Null, now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Texts that live as long as the process: rows of a catalogue hold nothing else. Each text is kept once.
+//! Interned texts that live as long as the process, for rows of a catalogue. Each text is kept once.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// A text that lives as long as the process.
+/// Returns a copy of the text that lives as long as the process.
 pub fn intern(text: &str) -> &'static str {
     let mut texts = TEXTS.lock();
     if let Some(known) = texts.get(text) {

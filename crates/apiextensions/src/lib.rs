@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What CustomResourceDefinitions say, as pure functions: which kinds they name, what their objects look like, which
-//! defaults fill them, and what is wrong with them.
+//! CustomResourceDefinitions as pure functions: their kinds, the schemas and defaults of objects, and validation.
 //!
 //! ```text
-//! tree of a CustomResourceDefinition ─▶ Definition ─┬▶ violations, names that are taken, conditions
+//! tree of a CustomResourceDefinition ─▶ Definition ─┬▶ violations, conflicts of names, conditions
 //!                                                   └▶ CustomVersion: a row of a catalogue, schema trees, Schema
 //! tree of an object + Schema ─▶ defaults ─▶ violations, those of CEL rules among them
 //! ```
 //!
-//! **Tour.** [`definition`] the object itself; [`schema`] OpenAPI v3 as far as a schema is structural; `structural` when
-//! it is not; [`version`] what a server needs to serve a version; `defaults`, `validation` and `rules` what happens to
-//! objects. Cost of rules: `cost` estimates it for a definition, `metering` limits it for an object; `declared` has the
-//! sizes that a schema allows.
+//! **Tour.** [`definition`] the object itself; [`schema`] structural OpenAPI v3; `structural` its validation;
+//! [`version`] the data with which a server serves a version; `defaults`, `validation` and `rules` process objects.
+//! Cost of rules: `cost` estimates it for a definition, `metering` limits it for an object; `declared` has the sizes
+//! that a schema allows.
 //!
-//! **Invariants.** No input panics. What is served of a definition depends on its specification alone: two that are equal
-//! are served by one row.
+//! **Invariants.** No input panics. The served form of a definition depends on its specification only: two equal
+//! specifications are served by one row.
 //!
-//! **Deliberately absent.** Serving: `host` puts a server with these rows behind its own. Conversion by webhooks: versions
-//! differ in nothing but their name.
+//! **Deliberately absent.** Serving: `host` runs a server with these rows behind its own. Conversion by webhooks:
+//! versions differ in their name only.
 //!
 //! Source: k8s.io/apiextensions-apiserver, k8s.io/kube-openapi pkg/validation.
 

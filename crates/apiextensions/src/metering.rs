@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Run-time cost of CEL expressions, and its limits.
 //!
-//! The interpreter counts nothing, so an expression is rewritten before it is evaluated: each step of a loop first pays for
-//! the nodes that it evaluates and for the copy of its item, each function pays for the size of its arguments, and functions
-//! whose result may be much larger than their arguments are replaced by functions that pay for the result before they make
-//! it. An expression without loops is bounded by its own length.
+//! The interpreter does not measure cost, so an expression is rewritten before it is evaluated: each step of a loop
+//! first charges the nodes that it evaluates and the copy of its item, each function charges the size of its arguments,
+//! and functions whose result may be much larger than their arguments are replaced by functions that charge the result
+//! before they compute it. An expression without loops is bounded by its own length.
 //!
 //! Source: k8s.io/apiserver pkg/apis/cel/config.go (limits); github.com/google/cel-go interpreter/runtimecost.go (units).
 
@@ -24,20 +24,20 @@ pub(crate) const PER_CALL: u64 = 1_000_000;
 /// Cost budget of all evaluations for one object.
 pub(crate) const PER_OBJECT: u64 = 10_000_000;
 
-/// Bytes of a text that cost one unit.
+/// Number of bytes of a text that cost one unit.
 const TRAVERSAL: u64 = 10;
-/// Nodes of an operand above which it pays only when it is evaluated.
+/// Number of nodes of an operand above which it is charged only when it is evaluated.
 const LAZY: u64 = 8;
 /// Compiled sizes of regular expressions, each with the cost of compiling one and the factor of matching it.
 const REGEX_SIZES: [(usize, u64, u64); 2] = [(64 << 10, 100, 1), (LARGEST, 10_000, 16)];
-/// Small regular expressions that a thread keeps.
+/// Maximum number of small regular expressions that a thread keeps.
 const KEPT_REGEXES: usize = 16;
 
-/// Accumulator of the loops that the macros of CEL expand to; no expression can name it.
+/// Accumulator of the loops to which the macros of CEL expand; no expression can name it.
 const ACCUMULATOR: &str = "@result";
 
 thread_local! {
-    /// Cost that the present evaluation may still have; None: the limit has been exceeded.
+    /// Remaining cost of the present evaluation; `None`: the limit has been exceeded.
     static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
     /// Regular expressions of earlier evaluations.
     static REGEXES: RefCell<BTreeMap<String, Regex>> = const { RefCell::new(BTreeMap::new()) };
@@ -61,7 +61,7 @@ fn traversal(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(TRAVERSAL)
 }
 
-/// Cost of a traversal of a value with everything in it.
+/// Cost of a traversal of a value with all its parts.
 fn weight(value: &dyn Val) -> u64 {
     match value.as_builtin() {
         BuiltinRef::String(text) => traversal(text.inner().len()),
@@ -116,7 +116,7 @@ fn glance<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     })
 }
 
-/// Charges a function that makes a value of each character.
+/// Charges a function that creates a value for each character.
 fn letters<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     paid(arguments, |value| weight(value).saturating_mul(TRAVERSAL))
 }
@@ -156,7 +156,7 @@ fn matches<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     Ok(yes_or_no(regex.is_match(value)))
 }
 
-/// A regular expression, and the factor of matching it.
+/// Returns a compiled regular expression, and the cost factor of matching it.
 fn compiled(pattern: &str) -> Result<(Regex, u64), ExecutionError> {
     let invalid = |error: &dyn std::fmt::Display| {
         ExecutionError::function_error("matches", format!("'{pattern}' not a valid regex:\n{error}"))
@@ -236,7 +236,7 @@ pub(crate) fn functions(environment: &mut Env) -> Result<(), DeclarationError> {
 /// Functions that are replaced as a whole.
 const REPLACED: [(&str, &str); 3] = [("matches", "@matches"), ("replace", "@replace"), ("join", "@join")];
 
-/// Text of an error with the names that the author of the expression used, cut to the maximum length of a message.
+/// Formats an error with the names that the author of the expression used, cut to the maximum length of a message.
 pub(crate) fn readable(error: &ExecutionError) -> String {
     const LONGEST: usize = 1024;
     let mut text = error.to_string();
@@ -251,7 +251,7 @@ pub(crate) fn readable(error: &ExecutionError) -> String {
     text
 }
 
-/// The expression with payments; `variables` are the names that stand for values.
+/// Returns the expression with payments; `variables` are the names of values.
 pub(crate) fn metered(expression: &IdedExpr, variables: &[&str]) -> IdedExpr {
     let mut expression = expression.clone();
     Meter { variables: variables.iter().map(|&name| name.to_owned()).collect() }.rewrite(&mut expression);
@@ -259,7 +259,7 @@ pub(crate) fn metered(expression: &IdedExpr, variables: &[&str]) -> IdedExpr {
 }
 
 struct Meter {
-    /// Names that stand for values, those of loops among them.
+    /// Names of values, including those of loops.
     variables: Vec<String>,
 }
 
@@ -275,14 +275,14 @@ fn is_variable(expression: &IdedExpr, name: &str) -> bool {
     matches!(&expression.expr, Expr::Ident(known) if known == name)
 }
 
-/// Payment of so many nodes, and of the copy of a loop's item.
+/// Returns the payment for a number of nodes, and for the copy of a loop's item.
 fn payment(id: u64, nodes: u64, item: Option<&str>) -> IdedExpr {
     let nodes = literal(id, LiteralValue::Int(CelInt::from(i64::try_from(nodes).unwrap_or(i64::MAX))));
     let item = item.map(|name| IdedExpr { id, expr: Expr::Ident(name.to_owned()) });
     call(id, "@step", std::iter::once(nodes).chain(item).collect())
 }
 
-/// Evaluates an expression once a payment was made; a payment that fails is the error of both.
+/// Evaluates an expression after a payment; a payment that fails is the error of both.
 fn after(payment: IdedExpr, expression: &mut IdedExpr, otherwise: IdedExpr) {
     let id = expression.id;
     let evaluated = std::mem::take(expression);
@@ -294,7 +294,7 @@ fn no(id: u64) -> IdedExpr {
 }
 
 impl Meter {
-    /// Adds payments below an expression; returns the cost of its own evaluation, as far as nothing below pays for it.
+    /// Adds payments below an expression; returns the cost of its own evaluation that is not charged below.
     fn rewrite(&mut self, expression: &mut IdedExpr) -> u64 {
         match &mut expression.expr {
             Expr::Unspecified | Expr::Literal(_) => 0,
@@ -399,7 +399,7 @@ impl Meter {
         cost
     }
 
-    /// Lets a loop's step pay before it is evaluated. The interpreter knows some steps by their form, so they keep it.
+    /// Adds a payment before a loop's step. The interpreter recognizes some steps by their form, so they keep it.
     fn rewrite_step(&mut self, comprehension: &mut ComprehensionExpr, condition: u64) {
         let ComprehensionExpr { iter_var, accu_var, loop_step, .. } = comprehension;
         let id = loop_step.id;
@@ -440,7 +440,7 @@ impl Meter {
     }
 }
 
-/// Lets an argument pay for its size, unless it is known to be small.
+/// Charges the size of an argument, unless it is known to be small.
 fn wrap(function: &str, argument: &mut IdedExpr) {
     let is_small =
         matches!(argument.expr, Expr::Literal(_)) && function == "@weigh" || is_variable(argument, ACCUMULATOR);
@@ -459,7 +459,7 @@ mod tests {
         crate::rules::ENVIRONMENT.clone()
     }
 
-    /// Result and cost of an expression about a list of so many numbers.
+    /// Evaluates an expression with a list of `count` numbers; returns result and cost.
     fn evaluated(expression: &str, count: i64) -> (Result<cel::Value, ExecutionError>, Option<u64>) {
         let environment = environment();
         let parsed = environment.parser().parse(expression).expect("an expression");

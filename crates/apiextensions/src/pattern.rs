@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Regular expressions of schemas and rules: the syntax of Go, with a limit of what they take.
+//! Regular expressions of schemas and rules: the syntax of Go, with a limit of their compiled size.
 //!
-//! Source: pkg.go.dev/regexp/syntax: `\d`, `\s` and `\w` are about ASCII; classes have neither parts nor operators.
+//! Source: pkg.go.dev/regexp/syntax: `\d`, `\s` and `\w` match ASCII only; classes have neither parts nor operators.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use regex::{Regex, RegexBuilder};
 
-/// Sizes in bytes, one of which is that of a compiled expression.
+/// Classes of compiled sizes, in bytes.
 const SIZES: [usize; 6] = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, LARGEST];
-/// Size above which an expression is refused.
+/// Maximum compiled size of an expression, in bytes.
 pub(crate) const LARGEST: usize = 1 << 20;
 
 /// A compiled expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(crate) regex: Regex,
-    /// Bytes that it takes at most.
+    /// Upper bound of the compiled size, in bytes.
     pub(crate) size: usize,
 }
 
 impl Pattern {
-    /// Compiles an expression of Go's syntax, of at most `most` bytes.
+    /// Compiles an expression of Go's syntax to at most `most` bytes.
     ///
     /// # Errors
-    /// The text is not an expression, or larger than that.
+    /// The text is not an expression, or its compiled size exceeds the limit.
     pub(crate) fn compile(text: &str, most: usize) -> Result<Self, regex::Error> {
         let text = of_go(text);
         let mut refused = regex::Error::CompiledTooBig(most);
@@ -41,7 +41,7 @@ impl Pattern {
     }
 }
 
-/// An expression of Go's syntax in that of [`regex`].
+/// Converts an expression of Go's syntax to that of [`regex`].
 fn of_go(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -66,7 +66,7 @@ fn of_go(text: &str) -> String {
                     }
                     out.push_str(&regex::escape(&quoted));
                 }
-                // Others take these for ends of words.
+                // Rust's syntax uses these escapes for the ends of words.
                 Some(plain @ ('<' | '>')) => out.push(plain),
                 other => {
                     out.push('\\');
@@ -81,7 +81,7 @@ fn of_go(text: &str) -> String {
                 in_class = true;
                 out.push('[');
                 out.extend(rest.next_if_eq(&'^'));
-                // As the first of a class it is itself.
+                // As the first character of a class it is a literal.
                 if rest.next_if_eq(&']').is_some() {
                     out.push_str("\\]");
                 }
@@ -110,7 +110,7 @@ fn copy_through(end: char, rest: &mut Peekable<Chars<'_>>, out: &mut String) {
     }
 }
 
-/// True if what follows a brace is `n}`, `n,}` or `n,m}`; else the brace is itself.
+/// True if a brace is followed by `n}`, `n,}` or `n,m}`; otherwise the brace is a literal.
 fn is_repetition(rest: Peekable<Chars<'_>>) -> bool {
     let inner: String = rest.take_while(|character| *character != '}').take(16).collect();
     let (least, most) = inner.split_once(',').unwrap_or((&inner, ""));

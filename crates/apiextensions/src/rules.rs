@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rules in the Common Expression Language (`x-kubernetes-validations`).
 //!
-//! `self` is the value at which a rule stands, `oldSelf` what it was; a rule that speaks of `oldSelf` holds for changes
-//! only. Items of lists have an old value where their list tells them apart by keys.
+//! `self` is the value to which a rule is attached, `oldSelf` its old value; a rule that uses `oldSelf` applies to
+//! changes only. Items of lists have an old value if their list identifies them by keys.
 //!
 //! Source: k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel/validation.go.
 
@@ -20,7 +20,7 @@ use crate::declared::Declared;
 use crate::metering::{self, PER_CALL, PER_OBJECT};
 use crate::schema::{Rule, Schema};
 
-/// The functions that rules may call.
+/// Environment with the functions that rules may call.
 pub(crate) static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
     let mut environment = Env::stdlib();
     for extension in [extensions::strings, extensions::lists, extensions::math, metering::functions] {
@@ -31,35 +31,35 @@ pub(crate) static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
     Arc::new(environment)
 });
 
-/// The longest expression, in bytes: it bounds what an expression without loops may cost.
+/// Maximum length of an expression, in bytes: it bounds the cost of an expression without loops.
 const LONGEST: usize = 4096;
-/// Bytes of an expression whose levels fit on any thread's stack, however it is written.
+/// Length of an expression in bytes up to which its nesting always fits on a thread's stack.
 const SHORT: usize = 512;
-/// Bytes of stack for a longer one: one that is nothing but nesting takes a kilobyte for each of its own.
+/// Size of the stack for a longer one, in bytes: one that is only nesting takes a kilobyte for each of its bytes.
 const STACK: usize = 16 << 20;
-/// Bytes of the longest text that an expression makes.
+/// Maximum length of a text that an expression computes, in bytes.
 const LONGEST_MESSAGE: usize = 5 << 10;
-/// Values that are converted for rules at the cost of one unit.
+/// Number of values whose conversion for rules costs one unit.
 const CONVERSIONS: u64 = 10;
 
 const NO_BUDGET: &str = "failed due to running out of cost budget, no further validation rules will be run";
 
-/// Reads or evaluates expressions, the longest of which has so many bytes.
+/// Runs the parsing or evaluation of expressions of at most `length` bytes on a sufficiently large stack.
 fn with_stack<T>(length: usize, work: impl FnOnce() -> T) -> T {
     if length > SHORT { stacker::grow(STACK, work) } else { work() }
 }
 
 /// A rule that can be evaluated.
 pub(crate) struct Compiled {
-    /// The rule as it is written.
+    /// The rule as it was written.
     pub(crate) rule: IdedExpr,
-    /// The expression of its text as it is written.
+    /// The expression of its message as it was written.
     pub(crate) message: Option<IdedExpr>,
     /// Rule and message with payments, for evaluation.
     metered: (IdedExpr, Option<IdedExpr>),
     /// Length of the longer expression.
     length: usize,
-    /// Whether it speaks of the old value.
+    /// True if it uses the old value.
     is_transition: bool,
     is_old_optional: bool,
 }
@@ -71,15 +71,17 @@ impl fmt::Debug for Compiled {
 }
 
 impl Compiled {
-    /// Largest cost of one evaluation of one of the expressions about a value of a type.
+    /// Returns the largest cost of one evaluation of an expression for a value of a type.
     pub(crate) fn estimate(&self, expression: &IdedExpr, declared: &Declared) -> u64 {
         with_stack(self.length, || cost::estimate(expression, declared, self.is_old_optional))
     }
 }
 
 impl Rule {
+    /// Compiles rule and message expression.
+    ///
     /// # Errors
-    /// The rule, or the expression that makes its text, is none.
+    /// The rule, or its message expression, is not an expression.
     pub(crate) fn compile(&self) -> Result<Arc<Compiled>, String> {
         let length = self.rule.len().max(self.message_expression.len());
         let parsed = |text: &str| {
@@ -101,13 +103,13 @@ impl Rule {
         self.compiled.get_or_init(|| with_stack(length, make)).clone()
     }
 
-    /// Text of the rule in messages about its evaluation.
+    /// Returns the text of the rule in messages about its evaluation.
     fn shown(&self) -> &str {
         if self.message.is_empty() { self.rule.trim() } else { self.message.trim() }
     }
 }
 
-/// A value, and the one before the change, as rules see them; each is converted when a rule asks for it.
+/// A value and its old value in the form for rules; each is converted when a rule first needs it.
 struct Activation<'a> {
     schema: &'a Schema,
     value: &'a Value,
@@ -133,7 +135,7 @@ impl Activation<'_> {
     }
 }
 
-/// Number of values in a value.
+/// Number of values in a value, including itself.
 fn count(value: &Value) -> u64 {
     match value {
         Value::Array(items) => 1 + items.iter().map(count).sum::<u64>(),
@@ -144,13 +146,13 @@ fn count(value: &Value) -> u64 {
 
 /// Evaluation of all rules of an object.
 struct Evaluation {
-    /// Cost that is left; None: no more rules are evaluated.
+    /// Remaining cost; `None`: no more rules are evaluated.
     left: Option<u64>,
     errors: Vec<FieldError>,
 }
 
 impl Evaluation {
-    /// Spends cost of the budget; false, and the end of the evaluation, if there is not enough.
+    /// Spends cost of the budget; if there is not enough, returns false and ends the evaluation.
     fn spend(&mut self, cost: u64) -> bool {
         self.left = self.left.and_then(|left| left.checked_sub(cost));
         self.left.is_some()
@@ -161,7 +163,7 @@ impl Evaluation {
         self.errors.push(error);
     }
 
-    /// The rules of a schema about one value.
+    /// Evaluates the rules of a schema for one value.
     fn rules(&mut self, schema: &Schema, value: &Value, old: Option<&Value>, at: &str) {
         if schema.rules.is_empty() || self.left.is_none() {
             return;
@@ -211,10 +213,10 @@ impl Evaluation {
         }
     }
 
-    /// Text of a violation.
+    /// Returns the text of a violation.
     ///
     /// # Errors
-    /// The expression that makes it costs too much.
+    /// The message expression costs too much.
     fn message(&mut self, rule: &Rule, compiled: &Compiled, context: &Context<'_, '_>) -> Result<String, String> {
         if let Some(message) = &compiled.metered.1 {
             let limit = self.left.unwrap_or_default().min(PER_CALL);
@@ -241,13 +243,13 @@ impl Evaluation {
     }
 }
 
-/// Place of an error, from where the rule stands.
+/// Returns the path of an error: `at` is the path of the rule, `below` its `fieldPath`.
 fn place(at: &str, below: &str) -> Path {
     Path::new(format!("{at}{below}").trim_start_matches('.'))
 }
 
 impl Schema {
-    /// The rules that a value breaks, as violations; `old` is the value before the change.
+    /// Returns the violated rules of a value; `old` is the value before the change.
     pub(crate) fn broken_rules(&self, value: &Value, old: Option<&Value>, at: &str) -> Vec<FieldError> {
         let mut evaluation = Evaluation { left: Some(PER_OBJECT), errors: Vec::new() };
         self.evaluate(value, old, at, &mut evaluation);
@@ -278,13 +280,13 @@ impl Schema {
         }
     }
 
-    /// What an item of a list was before.
+    /// Returns the old value of an item of a list.
     fn old_item<'a>(&self, item: &Value, old: Option<&'a Value>) -> Option<&'a Value> {
         let is_same = |old: &&Value| self.list_map_keys.iter().all(|name| old.get(name) == item.get(name));
         old?.as_array()?.iter().find(is_same).filter(|_| self.list_type == "map")
     }
 
-    /// A value as rules see it.
+    /// Converts a value to the form for rules.
     fn cel(&self, value: &Value) -> Cel {
         match value {
             Value::Null => Cel::Null,
@@ -339,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_speaks_of_the_value_at_which_it_stands() {
+    fn a_rule_applies_to_the_value_of_its_schema() {
         let order = ruled(json!({ "rule": "self.min <= self.max" }));
         check(&order, &json!({ "min": 1, "max": 2 }), None, &[]);
         let broken = json!({ "min": 3, "max": 2 });
@@ -371,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn transitions_are_judged_for_changes_only() {
+    fn transition_rules_apply_to_changes_only() {
         let fixed = ruled(json!({ "rule": "self.name == oldSelf.name", "message": "name is immutable" }));
         check(&fixed, &json!({ "name": "b" }), None, &[]);
         check(&fixed, &json!({ "name": "a" }), Some(&json!({ "name": "a" })), &[]);
@@ -390,9 +392,9 @@ mod tests {
         check(&optional, &json!({ "min": 2 }), Some(&json!({ "min": 1 })), &[]);
     }
 
-    /// However long a rule may be, its nesting does not exhaust a thread's stack.
+    /// The nesting of a rule does not exhaust a thread's stack, whatever its length.
     #[test]
-    fn long_rules_are_judged_or_refused() {
+    fn long_rules_are_evaluated_or_refused() {
         for rule in [
             format!("{}true", "!".repeat(LONGEST - 4)),
             format!("{}1 > 0", "-".repeat(LONGEST - 5)),
@@ -453,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_evaluated_or_compiled_is_said() {
+    fn failing_and_invalid_rules_are_reported() {
         let missing = ruled(json!({ "rule": "self.min > 0" }));
         let errors = Schema::of(&missing).expect("a schema").broken_rules(&json!({}), None, "spec");
         assert!(

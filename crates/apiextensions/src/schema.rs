@@ -12,17 +12,17 @@ use serde_json::Value;
 use crate::pattern::{LARGEST, Pattern};
 use crate::rules::Compiled;
 
-/// What a value has to look like. Fields are those of `JSONSchemaProps`.
+/// A schema of values. Fields are those of `JSONSchemaProps`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Schema {
-    /// `object`, `array`, `string`, `integer`, `number`, `boolean`; empty: any, where an extension says so.
+    /// `object`, `array`, `string`, `integer`, `number`, `boolean`; empty: any, if an extension allows it.
     pub r#type: String,
-    /// `date-time`, `int32`, …; formats that are not known are not checked.
+    /// `date-time`, `int32`, …; unknown formats are not checked.
     pub format: String,
-    /// What it is.
+    /// Description for clients.
     pub description: String,
-    /// Whether `null` is a value.
+    /// True if `null` is allowed.
     pub nullable: bool,
     /// Schemas of the fields, by name.
     pub properties: BTreeMap<String, Schema>,
@@ -30,57 +30,57 @@ pub struct Schema {
     pub additional_properties: Option<Additional>,
     /// Items of a list.
     pub items: Option<Box<Schema>>,
-    /// What stands for a missing value.
+    /// Default of a missing value.
     pub default: Option<Value>,
-    /// Fields that must be there.
+    /// Names of required fields.
     pub required: Vec<String>,
-    /// All values that are allowed; empty: any.
+    /// Allowed values; empty: any.
     pub r#enum: Vec<Value>,
     /// Lower bound.
     pub minimum: Option<f64>,
-    /// Whether the lower bound itself is too low.
+    /// True if the lower bound itself is excluded.
     pub exclusive_minimum: bool,
     /// Upper bound.
     pub maximum: Option<f64>,
-    /// Whether the upper bound itself is too high.
+    /// True if the upper bound itself is excluded.
     pub exclusive_maximum: bool,
-    /// What numbers are multiples of.
+    /// Divisor of all valid numbers.
     pub multiple_of: Option<f64>,
-    /// In characters.
+    /// Minimum length in characters.
     pub min_length: Option<usize>,
-    /// In characters.
+    /// Maximum length in characters.
     pub max_length: Option<usize>,
-    /// A regular expression that matches somewhere.
+    /// Regular expression that must match a part of the text.
     pub pattern: String,
-    /// Of a list.
+    /// Minimum number of items of a list.
     pub min_items: Option<usize>,
-    /// Of a list.
+    /// Maximum number of items of a list.
     pub max_items: Option<usize>,
-    /// Of an object or map.
+    /// Minimum number of fields or entries of an object or map.
     pub min_properties: Option<usize>,
-    /// Of an object or map.
+    /// Maximum number of fields or entries of an object or map.
     pub max_properties: Option<usize>,
-    /// Each must be fulfilled.
+    /// Schemas all of which must match.
     pub all_of: Vec<Schema>,
-    /// At least one must be fulfilled.
+    /// Schemas at least one of which must match.
     pub any_of: Vec<Schema>,
-    /// Exactly one must be fulfilled.
+    /// Schemas exactly one of which must match.
     pub one_of: Vec<Schema>,
-    /// Must not be fulfilled.
+    /// Schema that must not match.
     pub not: Option<Box<Schema>>,
-    /// Whether unknown fields are kept.
+    /// True if unknown fields are kept.
     #[serde(rename = "x-kubernetes-preserve-unknown-fields")]
     pub preserve_unknown: bool,
-    /// Whether it is a number or a text.
+    /// True if the value is a number or a text.
     #[serde(rename = "x-kubernetes-int-or-string")]
     pub int_or_string: bool,
-    /// Whether it is an object with `apiVersion`, `kind` and `metadata`.
+    /// True if the value is an object with `apiVersion`, `kind` and `metadata`.
     #[serde(rename = "x-kubernetes-embedded-resource")]
     pub embedded_resource: bool,
     /// `atomic`, `set`, `map`.
     #[serde(rename = "x-kubernetes-list-type")]
     pub list_type: String,
-    /// Fields that tell items of a list of type `map` apart.
+    /// Fields that identify the items of a list of type `map`.
     #[serde(rename = "x-kubernetes-list-map-keys")]
     pub list_map_keys: Vec<String>,
     /// `atomic`, `granular`.
@@ -93,11 +93,11 @@ pub struct Schema {
     compiled: OnceLock<Option<Pattern>>,
 }
 
-/// What other fields than those that are named may be.
+/// Schema of fields that `properties` does not name.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Additional {
-    /// Anything, or nothing.
+    /// True: any value is allowed; false: no such fields.
     Any(bool),
     /// Values of this schema.
     Schema(Box<Schema>),
@@ -111,20 +111,20 @@ pub struct Rule {
     pub rule: String,
     /// Text of a violation; empty: the rule itself.
     pub message: String,
-    /// Expression that makes the text.
+    /// Expression that computes the text of a violation.
     pub message_expression: String,
-    /// `FieldValueInvalid` (empty stands for it), `FieldValueForbidden`, `FieldValueRequired`, `FieldValueDuplicate`.
+    /// `FieldValueInvalid` (default), `FieldValueForbidden`, `FieldValueRequired`, `FieldValueDuplicate`.
     pub reason: String,
-    /// The field that is wrong, from where the rule stands: `.spec.replicas`.
+    /// Path of the invalid field, relative to the rule: `.spec.replicas`.
     pub field_path: String,
-    /// Whether the rule holds for new values, too, though it speaks of old ones.
+    /// True if the rule also applies to new values, although it uses old ones.
     pub optional_old_self: bool,
     #[serde(skip)]
     pub(crate) compiled: OnceLock<Result<Arc<Compiled>, String>>,
 }
 
 impl Schema {
-    /// The schema of a tree.
+    /// Reads the schema from a tree.
     ///
     /// # Errors
     /// It has fields of wrong types.
@@ -132,13 +132,13 @@ impl Schema {
         Self::deserialize(tree).map_err(|error| error.to_string())
     }
 
-    /// The pattern; `None`: there is none that could be used.
+    /// Returns the compiled pattern; `None`: there is none, or it is invalid.
     pub(crate) fn compiled(&self) -> Option<&Pattern> {
         let make = || if self.pattern.is_empty() { None } else { Pattern::compile(&self.pattern, LARGEST).ok() };
         self.compiled.get_or_init(make).as_ref()
     }
 
-    /// The schema of a field, one among others or one that is named.
+    /// Returns the schema of a field, whether it is named or additional.
     pub(crate) fn child(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or(match &self.additional_properties {
             Some(Additional::Schema(schema)) => Some(schema),

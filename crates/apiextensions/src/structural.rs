@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When a schema is not structural, or demands what cannot be had.
+//! Validation of schemas: a schema must be structural, and must not use unsupported features.
 //!
 //! Source: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation, pkg/apiserver/schema/validation.go.
 
@@ -10,12 +10,12 @@ use crate::schema::{Additional, Schema};
 use crate::validation::STEPS;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
-/// Bytes that the compiled patterns of a definition may take together.
+/// Maximum total size of the compiled patterns of a definition, in bytes.
 pub(crate) const ALL_PATTERNS: usize = 16 << 20;
 const TOO_MANY_PATTERNS: &str = "the patterns of the definition are too large together";
 const LIST_TYPES: [&str; 3] = ["atomic", "map", "set"];
 
-/// Where a schema stands.
+/// Position of a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Root,
@@ -24,7 +24,7 @@ enum Place {
 }
 
 impl Schema {
-    /// All that is wrong with the schema of a kind. Compiled patterns may take `left` bytes, which become fewer.
+    /// Returns all violations in the schema of a kind. Compiled patterns may take `left` bytes, which are reduced by their sizes.
     pub fn flaws(&self, path: &Path, left: &mut usize) -> Vec<FieldError> {
         let mut errors = Vec::new();
         self.look_at_patterns(path, left, &mut errors);
@@ -32,7 +32,7 @@ impl Schema {
         errors
     }
 
-    /// Patterns here and below, up to the first for which there is no room.
+    /// Validates patterns here and below, up to the first that exceeds the limit.
     fn look_at_patterns(&self, path: &Path, left: &mut usize, errors: &mut Vec<FieldError>) {
         if *left == 0 {
             return;
@@ -46,7 +46,7 @@ impl Schema {
                     return errors.push(FieldError::forbidden(&path, TOO_MANY_PATTERNS));
                 }
                 Err(error) => {
-                    // To find that out took as much as to compile it.
+                    // The detection of the error takes as much work as a compilation.
                     *left = left.saturating_sub(LARGEST);
                     let text = format!("must be a valid regular expression, but isn't: {error}");
                     errors.push(FieldError::invalid(&path, &self.pattern, &text));
@@ -72,7 +72,7 @@ impl Schema {
         }
     }
 
-    /// Validation of all defaults may take `steps`.
+    /// Validates the schema here and below; validation of all defaults may take `steps`.
     fn look_for_flaws(&self, place: Place, path: &Path, steps: &mut u64, errors: &mut Vec<FieldError>) {
         let type_ = path.child("type");
         match (self.r#type.as_str(), place) {
@@ -114,7 +114,7 @@ impl Schema {
             }
         }
         for (name, schema) in &self.properties {
-            // What every object has is the server's.
+            // The fields of every object are defined by the server.
             let is_type = place == Place::Root && matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
             if !is_type {
                 schema.look_for_flaws(Place::Field, &path.child("properties").key(name), steps, errors);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_is_refused() {
+    fn unsupported_schemas_are_refused() {
         check_field(&json!({ "type": "object", "properties": {}, "additionalProperties": { "type": "string" } }), &[]);
         check_field(
             &json!({ "type": "object", "properties": { "a": { "type": "string" } }, "additionalProperties": { "type": "string" } }),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values as upstream's messages show them.
+//! Formatting of values as in upstream's messages.
 
 use serde_json::Value;
 
-/// A number as Go's `%v` shows a float64.
+/// Formats a number like Go's `%v` of a float64.
 pub(crate) fn float(number: f64) -> String {
     let text = format!("{number:e}");
     let Some((mantissa, exponent)) = text.split_once('e') else { return text };
@@ -15,7 +15,7 @@ pub(crate) fn float(number: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-/// The type of a value, as messages name it.
+/// Returns the type of a value, as messages name it.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -28,7 +28,7 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// A text as it is; anything else as JSON.
+/// Returns a text as it is; anything else as JSON.
 pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

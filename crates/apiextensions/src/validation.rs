@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is wrong with a value, in the words of kube-openapi's validator.
+//! Validation of values, with the texts of kube-openapi's validator.
 //!
 //! Source: k8s.io/kube-openapi pkg/validation (errors/schema.go, validate/*.go), k8s.io/apiextensions-apiserver
 //! pkg/apiserver/validation, pkg/apiserver/schema/listtype.
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::schema::Schema;
 use crate::text::{float, plain, type_of};
 
-/// A path as messages write it; empty for the object itself.
+/// Returns a path in the form of messages; empty for the object itself.
 fn path(text: &str) -> Path {
     Path::new(text)
 }
@@ -23,22 +23,22 @@ fn field(outer: &str, name: &str) -> String {
     if outer.is_empty() { name.to_owned() } else { format!("{outer}.{name}") }
 }
 
-/// Violations that keep rules from being evaluated, since rules may rely on what they are about.
+/// Violations that prevent the evaluation of rules, since rules may depend on the invalid values.
 const BLOCKING: [ErrorType; 5] =
     [ErrorType::Required, ErrorType::TooLong, ErrorType::TooMany, ErrorType::Duplicate, ErrorType::TypeInvalid];
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the \
                                  existing errors to complete validation";
 
-/// Steps that the validation of one object may take, CEL rules aside; each is some 10 to 200 ns. That is more than an object
-/// of 3 MiB and a schema take that know one another, and less than some seconds.
+/// Maximum number of steps of the validation of one object, without CEL rules; each is some 10 to 200 ns. That is more
+/// than an object of 3 MiB and a matching schema need, and less than some seconds.
 pub(crate) const STEPS: u64 = 1 << 25;
-/// Steps of one violation.
+/// Number of steps of one violation.
 const VIOLATION: u64 = 256;
-/// Bytes of a text that are one step.
+/// Number of bytes of a text that are one step.
 const TEXT: u64 = 64;
 const TOO_MANY_STEPS: &str = "validation failed due to running out of cost budget, no further validation will be run";
 
-/// Violations, and the steps that may still be taken to find more.
+/// Violations, and the remaining steps.
 struct Findings {
     errors: Vec<FieldError>,
     left: u64,
@@ -60,7 +60,7 @@ impl Findings {
 }
 
 impl Schema {
-    /// All violations of an object, those of CEL rules among them; `old` is the object before the change.
+    /// Returns all violations of an object, including those of CEL rules; `old` is the object before the change.
     pub fn judge(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = self.violations(object, "");
         if errors.iter().any(|error| BLOCKING.contains(&error.error_type)) {
@@ -71,12 +71,12 @@ impl Schema {
         errors
     }
 
-    /// All violations of a value at a path, CEL rules aside.
+    /// Returns all violations of a value at a path, without CEL rules.
     pub(crate) fn violations(&self, value: &Value, at: &str) -> Vec<FieldError> {
         self.violations_within(value, at, &mut STEPS.clone())
     }
 
-    /// As [`Schema::violations`], in `steps` at most, which become fewer.
+    /// Returns all violations, like [`Schema::violations`], in at most `steps`, which are reduced.
     pub(crate) fn violations_within(&self, value: &Value, at: &str, steps: &mut u64) -> Vec<FieldError> {
         let mut findings = Findings { errors: Vec::new(), left: *steps };
         self.look(value, at, &mut findings);
@@ -228,13 +228,13 @@ impl Schema {
             says("must validate all the schemas (allOf)");
         }
         errors.left = left;
-        // Of what is not looked at nothing is known.
+        // If no steps are left, some alternatives were not validated completely, and their results are unknown.
         if !errors.is_over() {
             told.into_iter().chain(violated).for_each(|error| errors.push(error));
         }
     }
 
-    /// Items of sets, and keys of maps, are there once.
+    /// Checks that items of sets, and keys of maps, are unique.
     fn look_at_lists(&self, value: &Value, at: &str, errors: &mut Findings) {
         errors.pay(1);
         if errors.is_over() {
@@ -252,7 +252,7 @@ impl Schema {
                     }
                     _ => None,
                 };
-                // As texts: two values are equal whose fields are, in whatever order.
+                // As texts: two values are equal if their fields are, in any order.
                 let mut seen = BTreeSet::new();
                 for (index, key) in items.iter().enumerate().filter_map(|(index, item)| Some((index, key(item)?))) {
                     if !seen.insert(canonical(&key)) {
@@ -277,7 +277,7 @@ impl Schema {
     }
 }
 
-/// A text that two values share if they are equal.
+/// Returns a text that is the same for equal values.
 fn canonical(value: &Value) -> String {
     fn write(value: &Value, out: &mut String) {
         match value {
@@ -310,7 +310,7 @@ fn canonical(value: &Value) -> String {
 }
 
 fn wrong_type(expected: &str, value: &Value, at: &str, errors: &mut Findings) {
-    // Of a format the value is shown, of a type the type.
+    // For a format the message shows the value, for a type the value's type.
     let shown = match (expected, value) {
         ("object" | "array" | "string" | "boolean" | "number" | "integer" | "integer,string", _) => {
             type_of(value).to_owned()
@@ -325,7 +325,7 @@ fn is_whole(value: &Value) -> bool {
     value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-/// Whether a value has a format; one that nothing is known of demands nothing.
+/// True if a value has a format; unknown formats are always fulfilled.
 fn has_format(format: &str, value: &Value) -> bool {
     let whole = |bits: u32| value.as_i64().is_none_or(|number| number >> (bits - 1) == 0 || number >> (bits - 1) == -1);
     match (format, value) {
@@ -470,7 +470,7 @@ mod tests {
         check(&numbers, &json!(vec![1; 1_500_000]), true);
         let text = of(json!({ "type": "string", "pattern": "^[ab]*$" }));
         check(&text, &json!("ab".repeat(1_500_000)), true);
-        // One pattern of many states, many of few, many values: each with one step more than there are.
+        // One pattern of many states, many of few, many values: each with one step more than allowed.
         let large = of(json!({ "type": "string", "pattern": "^(.*a.{300})?[ab]*$" }));
         check(&large, &json!("ab".repeat(10)), true);
         check(&large, &json!("ab".repeat(1_500_000)), false);
@@ -481,17 +481,17 @@ mod tests {
         let named = of(json!({ "type": "array", "items": { "type": "string", "enum": names } }));
         check(&named, &json!(["0", "9999"]), true);
         check(&named, &json!(vec!["9999"; 10_000]), false);
-        // Violations are no less work.
+        // Violations take as much work.
         let few = of(json!({ "type": "array", "items": { "type": "string" } }));
         assert!(few.violations_within(&json!(vec![1; 10_000]), "x", &mut (100 * VIOLATION)).len() <= 101);
     }
 
     #[test]
-    fn a_set_of_many_items_is_looked_through_once() {
+    fn a_large_set_is_scanned_once() {
         let items: Vec<Value> = (0..50_000).map(|index| json!({ "a": index, "b": [index] })).collect();
         let set = json!({ "type": "array", "x-kubernetes-list-type": "set" });
         check(&set, &json!(items), &[]);
-        // As deep as a value may be: what tells two apart has no more bytes than they have.
+        // Maximum nesting depth: the texts that identify values are not longer than the values.
         let deep = (0..100).fold(json!("\"x"), |inner, _| json!({ "a": [inner] }));
         check(&set, &json!([deep, json!({ "a": [deep] })]), &[]);
         let twice = json!([{ "a": 1, "b": "x" }, { "a": "1", "b": "x" }, { "b": "x", "a": 1 }]);

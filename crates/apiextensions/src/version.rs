@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a server needs to serve a version of a custom resource.
+//! The data with which a server serves a version of a custom resource.
 //!
-//! Rows of a catalogue and their schema trees live as long as the process, so each specification gets one row, however
-//! often it is asked for: a landscape sees few.
+//! Rows of a catalogue and their schema trees live as long as the process, so each specification gets only one row,
+//! however often it is requested: a landscape has few.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,35 +23,35 @@ use crate::schema::{Additional, Schema};
 pub struct CustomVersion {
     /// Names, columns, selectors.
     pub info: ResourceInfo,
-    /// What is kept of objects: values are judged later, so none is of a wrong type here.
+    /// Schema by which objects are pruned: values are validated later, so their types are not restricted here.
     pub pruned: Node,
-    /// What is told of objects.
+    /// Schema of objects in OpenAPI documents.
     pub described: Node,
-    /// What is demanded of objects.
+    /// Schema for the validation of objects.
     pub schema: Arc<Schema>,
-    /// Whether objects are stored in this version.
+    /// True if objects are stored in this version.
     pub is_storage: bool,
-    /// Whether it is served.
+    /// True if the version is served.
     pub is_served: bool,
-    /// What clients are warned of.
+    /// Warning for clients.
     pub warning: Option<String>,
-    /// Paths of `scale`: the wanted number, the present one, the selector.
+    /// Paths of `scale`: the desired number, the actual one, the selector.
     pub scale: Option<[&'static str; 3]>,
 }
 
-/// The version in which objects are stored: the definition's, or the first one that is served if that one is not.
+/// Returns the version in which objects are stored: the definition's, or the first served one if that one is not served.
 pub fn home(versions: &[CustomVersion]) -> Option<&CustomVersion> {
     let served = || versions.iter().filter(|version| version.is_served);
     served().find(|version| version.is_storage).or_else(|| served().next())
 }
 
-type Known = BTreeMap<String, Arc<[CustomVersion]>>;
+type VersionsBySpec = BTreeMap<String, Arc<[CustomVersion]>>;
 
-/// Versions by the specification they come from.
-static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
+/// Versions by their specification.
+static KNOWN: Mutex<VersionsBySpec> = Mutex::new(BTreeMap::new());
 
 impl CustomVersion {
-    /// The versions that a definition serves, and the one in which it stores; `spec` is what it was read from.
+    /// Returns the versions that a definition serves, and the one in which it stores; `spec` is its source.
     pub fn all(definition: &Definition, spec: &Value) -> Arc<[Self]> {
         let mut known = KNOWN.lock();
         let make = || {
@@ -129,12 +129,12 @@ impl CustomVersion {
     }
 }
 
-/// What a tree is for.
+/// Purpose of a tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// To drop unknown fields: scalars are any JSON.
+    /// For pruning: scalars are any JSON.
     Pruned,
-    /// To tell clients.
+    /// For OpenAPI.
     Described,
 }
 
@@ -144,7 +144,7 @@ struct Maker {
     form: Form,
 }
 
-/// The tree of a kind.
+/// Returns the tree of a kind.
 fn root(schema: &Schema, kind: &str, maker: Maker) -> Node {
     let mut fields = maker.fields(schema, kind);
     fields.retain(|field| !matches!(field.name, "apiVersion" | "kind" | "metadata"));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_hold_what_a_server_needs() {
+    fn rows_follow_the_definition() {
         let versions = versions();
         let [version] = &*versions else { panic!("one version is served") };
         assert!(version.is_storage && version.info.namespaced && version.info.custom);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_below_unknown_fields_that_are_kept_has_its_schema() {
+    fn named_fields_of_open_objects_keep_their_schema() {
         let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
             "named": { "type": "object", "properties": { "a": { "type": "integer" } } },
             "embedded": { "type": "object", "x-kubernetes-preserve-unknown-fields": true, "x-kubernetes-embedded-resource": true },
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_has_types_and_words() {
+    fn described_trees_have_types_and_descriptions() {
         let node = versions()[0].described.clone();
         let spec = node.as_object().and_then(|kind| kind.field("spec")?.node.as_object()).expect("a struct");
         assert_eq!(spec.go_type(), "v1.CronTabSpec");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One row of a table of resources: everything a server, a client and a command need to know to handle a kind.
+//! One row of a table of resources: everything that a server, a client and a command need to handle a kind.
 
 use crate::release::{Release, Releases};
 use crate::resource::{GroupKind, GroupResource, Object, Resource};
@@ -22,20 +22,20 @@ pub struct ResourceInfo {
     pub short_names: &'static [&'static str],
     /// Categories, `all`.
     pub categories: &'static [&'static str],
-    /// Whether objects live in a namespace.
+    /// True if objects have a namespace.
     pub namespaced: bool,
-    /// Subresources beside the main one: `status`, `scale`, `binding`.
+    /// Subresources in addition to the main resource: `status`, `scale`, `binding`.
     pub subresources: &'static [&'static str],
-    /// Printer columns, beside Name; see [`Column`].
+    /// Printer columns in addition to Name; see [`Column`].
     pub columns: &'static [Column],
-    /// Field selectors beside `metadata.name` and `metadata.namespace`: (label, path of the value). A path may have
-    /// alternatives, `.a.b|.c|=x`: the first that is not empty counts, `=x` is the text x.
+    /// Field selectors in addition to `metadata.name` and `metadata.namespace`: (label, path of the value). A path may
+    /// have alternatives, `.a.b|.c|=x`: the first that is not empty counts, `=x` is the text x.
     pub field_selectors: &'static [(&'static str, &'static str)],
     /// Paths of heartbeat fields: an update that changes nothing else is volatile.
     pub heartbeat_fields: &'static [&'static str],
-    /// Whether clients only read it.
+    /// True if the resource is read-only for clients.
     pub read_only: bool,
-    /// Whether the kind behaves as one of a CustomResourceDefinition (no strategic merge patch, pruning by schema).
+    /// True if the kind behaves like one of a CustomResourceDefinition (no strategic merge patch, pruning by schema).
     pub custom: bool,
     /// Schema of the kind with the fields of all releases.
     pub schema: fn() -> Node,
@@ -56,14 +56,14 @@ pub struct Life {
     pub releases: Releases,
     /// Subresources that only some of them serve.
     pub subresources: &'static [(&'static str, Releases)],
-    /// Labels of field selectors that only some of them know.
+    /// Labels of field selectors that only some of them support.
     pub field_selectors: &'static [(&'static str, Releases)],
 }
 
 /// A field that only some releases have; not in `metadata`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReleasedField {
-    /// JSON names from the root to the field; [`schema::EACH`] stands for each item of a list or map.
+    /// JSON names from the root to the field; [`schema::EACH`] matches each item of a list or map.
     pub path: &'static [&'static str],
     /// Releases that have the field.
     pub releases: Releases,
@@ -85,9 +85,9 @@ pub struct ReleasedAttribute {
 /// An attribute of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attribute {
-    /// The API demands the field.
+    /// The API requires the field.
     Required,
-    /// A strategic merge patch merges the items of the list by this field of theirs.
+    /// A strategic merge patch merges the items of the list by this field.
     MergeKey(&'static str),
 }
 
@@ -114,25 +114,24 @@ pub struct Column {
     pub format: &'static str,
     /// Description for clients; the descriptions of an object's name and age are the same for all kinds.
     pub description: &'static str,
-    /// Where the cell comes from.
+    /// Source of the cell.
     pub cell: Cell,
     /// 0: always shown; 1: with `-o wide`.
     pub priority: u8,
 }
 
-/// Where a cell comes from.
+/// Source of a cell.
 #[derive(Clone, Debug)]
 pub enum Cell {
     /// A JSONPath below the object, `.spec.type`.
     Path(&'static str),
     /// The status of a condition, and the text when it is absent.
     Condition(&'static str, &'static str),
-    /// The length of time between two instants, each at a JSONPath: to now where there is no second one, empty where there
-    /// is no first one.
+    /// The length of time between two instants, each at a JSONPath: up to now without a second one, empty without a first one.
     Elapsed(&'static str, &'static str),
-    /// How long an instant at a JSONPath is ago, and the text when it is absent.
+    /// The age of an instant at a JSONPath, and the text when it is absent.
     Age(&'static str, &'static str),
-    /// A text of the object's tree and an instant; with how long that is ago, `5 (3m ago)`, where there is one.
+    /// A text of the object's tree and an instant; with the instant's age, `5 (3m ago)`, if there is one.
     Ago(fn(&serde_json::Value) -> (String, Option<String>)),
     /// A number of seconds at a JSONPath as a length of time; `<none>` without one.
     Seconds(&'static str),
@@ -141,14 +140,14 @@ pub enum Cell {
 }
 
 impl Column {
-    /// A column without format and description.
+    /// Creates a column without format and description.
     pub const fn new(name: &'static str, type_: &'static str, cell: Cell, priority: u8) -> Self {
         Self { name, type_, format: "", description: "", cell, priority }
     }
 }
 
 impl ResourceInfo {
-    /// The row as a release serves it.
+    /// Returns the row as a release serves it.
     pub fn at(&self, release: Release) -> Self {
         Self { release, ..self.clone() }
     }
@@ -168,28 +167,29 @@ impl ResourceInfo {
         self.has(self.life.subresources, subresource)
     }
 
-    /// True if the row's release knows a field selector, provided that the resource has one of that label.
+    /// True if the row's release supports a field selector, provided that the resource has one of that label.
     pub fn selects(&self, label: &str) -> bool {
         self.has(self.life.field_selectors, label)
     }
 
-    /// True unless a table says that the row's release lacks the name.
+    /// True unless the table excludes the row's release for the name.
     fn has(&self, table: &[(&str, Releases)], name: &str) -> bool {
         table.iter().all(|(known, releases)| *known != name || releases.contain(self.release))
     }
 
-    /// Paths of the fields that the row's release does not have.
+    /// Returns the paths of the fields that the row's release does not have.
     pub fn unknown_fields(&self) -> impl Iterator<Item = &'static [&'static str]> {
         self.fields.iter().filter(|field| !field.releases.contain(self.release)).map(|field| field.path)
     }
 
-    /// Fields with a default that only some releases have, the row's release among them.
+    /// Returns the fields with a default that only some releases have, the row's release among them.
     pub fn released_defaults(&self) -> impl Iterator<Item = &'static ReleasedField> {
         let has_default = |field: &&ReleasedField| field.default != FieldDefault::Never;
         self.fields.iter().filter(has_default).filter(|field| field.releases.contain(self.release))
     }
 
-    /// Schema of the kind as the row's release has it; that of [`Release::UNION`] has the attributes of the newest release.
+    /// Returns the schema of the kind as the row's release has it; that of [`Release::UNION`] has the attributes of the
+    /// newest release.
     pub fn node(&self) -> Node {
         let is_of_release =
             |one: &&ReleasedAttribute| self.release != Release::UNION && one.releases.contain(self.release);
@@ -201,22 +201,22 @@ impl ResourceInfo {
         self.unknown_fields().fold(changed, schema::without)
     }
 
-    /// Group and plural name.
+    /// Returns group and plural name.
     pub fn group_resource(&self) -> GroupResource {
         GroupResource { group: self.group.to_owned(), resource: self.plural.to_owned() }
     }
 
-    /// Group and kind.
+    /// Returns group and kind.
     pub fn group_kind(&self) -> GroupKind {
         GroupKind { group: self.group.to_owned(), kind: self.kind.to_owned() }
     }
 
-    /// `group/plural`: the resource part of a log key.
+    /// Returns `group/plural`: the resource part of a log key.
     pub fn log_resource(&self) -> String {
         format!("{}/{}", self.group, self.plural)
     }
 
-    /// Whether this row describes `K`.
+    /// True if this row describes `K`.
     pub fn describes<K: Resource + Object>(&self) -> bool {
         self.group == K::GROUP && self.version == K::VERSION && self.plural == K::PLURAL
     }

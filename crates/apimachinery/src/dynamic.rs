@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects known by schema only: kinds whose inner parts nobody here reads.
+//! Objects known by schema only: kinds whose other fields are not read here.
 
 use serde::de::Error as _;
 use serde_json::{Map, Value};
@@ -27,7 +27,7 @@ pub struct DynamicObject {
 }
 
 impl DynamicObject {
-    /// A field by its path of names, `["spec", "nodeName"]`.
+    /// Returns a field by its path of names, `["spec", "nodeName"]`.
     pub fn get(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.fields.get(*first)?, |value, name| value.get(name))
@@ -41,7 +41,7 @@ impl DynamicObject {
         Value::Object(tree)
     }
 
-    /// The object as one JSON text, `resourceVersion` included when it is set: what a client sends.
+    /// Encodes the object as one JSON text for a request, including `resourceVersion` if it is set.
     pub fn to_bytes(&self) -> Vec<u8> {
         encode::whole(&self.api_version, &self.kind, &self.metadata, Body::Tree(&self.fields))
     }
@@ -177,7 +177,7 @@ pub fn leave_out_zeros(tree: &mut Value, node: &Node) {
     }
 }
 
-/// As [`leave_out_zeros`] for one field of an object.
+/// Removes one field of an object if Go omits it, like [`leave_out_zeros`].
 fn leave_out_zero(fields: &mut Map<String, Value>, name: &str, node: &Node) {
     let schema = node.as_object();
     if let Some(field) = schema.and_then(|schema| schema.fields.iter().find(|field| field.name == name)) {
@@ -213,7 +213,7 @@ mod tests {
     use crate::schema::Schema as _;
 
     #[test]
-    fn what_is_empty_is_left_out_as_go_leaves_it_out() {
+    fn empty_fields_are_left_out_as_in_go() {
         let check = |node: Node, mut tree: Value, expected: Value| {
             leave_out_zeros(&mut tree, &node);
             assert_eq!(tree, expected);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_merged_and_leaves_out_what_go_leaves_out() {
+    fn a_merged_patch_omits_fields_as_in_go() {
         let tree = json!({
             "metadata": {"name": "a", "labels": {"x": "y"}}, "data": {"k": "v"}, "spec": {"a": 1}, "status": {"phase": "p"},
         });
@@ -277,13 +277,13 @@ mod tests {
             Value::Object(object.fields)
         };
         assert_eq!(patched(None), json!({"data": {"k": "v"}, "spec": {"a": 1, "b": {}}, "labels": {}, "name": ""}));
-        // Of this schema `name` and `labels` are left out when they are empty.
+        // By this schema `name` and `labels` are left out when they are empty.
         let schema = ObjectMeta::node();
         assert_eq!(patched(Some(&schema)), json!({"data": {"k": "v"}, "spec": {"a": 1, "b": {}}}));
     }
 
     #[test]
-    fn an_object_keeps_what_is_not_touched() {
+    fn an_object_keeps_untouched_fields() {
         let object = |tree| DynamicObject::from_tree(tree).expect("an object");
         let old = object(json!({
             "apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a", "labels": {"x": "y"}},

@@ -8,14 +8,14 @@ use std::fmt;
 pub struct Path(String);
 
 impl Path {
-    /// A path of one name.
+    /// Creates a path of one name.
     pub fn new(name: &str) -> Self {
         Self(name.to_owned())
     }
 
-    /// The field `name` below.
+    /// Returns the path of the field `name` below.
     pub fn child(&self, name: &str) -> Self {
-        // Validation makes a path of every field that it looks at, and a format would take most of its time.
+        // Validation creates a path of every field that it checks, and a format would take most of its time.
         let mut path = String::with_capacity(self.0.len() + 1 + name.len());
         path.push_str(&self.0);
         if !path.is_empty() {
@@ -25,12 +25,12 @@ impl Path {
         Self(path)
     }
 
-    /// The item `index` of a list.
+    /// Returns the path of the item `index` of a list.
     pub fn index(&self, index: usize) -> Self {
         Self(format!("{}[{index}]", self.0))
     }
 
-    /// The entry `key` of a map.
+    /// Returns the path of the entry `key` of a map.
     pub fn key(&self, key: &str) -> Self {
         Self(format!("{}[{key}]", self.0))
     }
@@ -68,7 +68,7 @@ pub enum ErrorType {
 }
 
 impl ErrorType {
-    /// The wire name: the cause's `reason`.
+    /// Returns the wire name: the cause's `reason`.
     pub fn reason(self) -> &'static str {
         match self {
             Self::NotFound => "FieldValueNotFound",
@@ -88,11 +88,11 @@ impl ErrorType {
 /// One violation found by validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// Which rule the value breaks; the word at the beginning of the message.
+    /// Rule that the value breaks; it begins the message.
     pub error_type: ErrorType,
     /// Path of the field: `spec.provider.workers[0].name`.
     pub field: String,
-    /// `Invalid value: "x": …` and the like: what follows `field: ` in the message.
+    /// Text after `field: ` in the message: `Invalid value: "x": …`.
     pub body: String,
 }
 
@@ -162,8 +162,8 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// A value in a message: texts in Go's quotes, numbers and truth values bare, nothing as `null`, all else as compact
-/// JSON.
+/// Formats a value for a message: texts in Go's quotes, numbers and booleans bare, a missing value as `null`, all else
+/// as compact JSON.
 fn render(value: impl serde::Serialize) -> String {
     match serde_json::to_value(&value) {
         Ok(serde_json::Value::String(text)) => crate::status::quote(&text),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! FNV-1a, the hash of Kubernetes' generated names: quick, the same in every run, of no use against an adversary.
+//! FNV-1a, the hash of Kubernetes' generated names: fast, the same in every run, not resistant to attacks.
 
-/// Of 32 bits.
+/// Returns the hash with 32 bits.
 pub fn fnv32(bytes: impl IntoIterator<Item = u8>) -> u32 {
     bytes.into_iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Of 64 bits.
+/// Returns the hash with 64 bits.
 pub fn fnv64(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

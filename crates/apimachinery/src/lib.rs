@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What Kubernetes means by an object.
+//! The object model of Kubernetes.
 //!
-//! Values in, values out: metadata, group/version/resource names, `Status` and its reasons, field paths and errors,
+//! Pure functions on values: metadata, group/version/resource names, `Status` and its reasons, field paths and errors,
 //! selectors, quantities, schema trees, decoding directed by them, Go's encoding, and the patches.
 //!
 //! **Invariants.** No tokio, no HTTP, no clock, no randomness; no noun of Gardener. Nothing here panics on input.
 //!
-//! **Tour.** [`meta`] the shared types of every kind; [`resource`] what makes a type a kind; [`schema`] the tree that
+//! **Tour.** [`meta`] the shared types of every kind; [`resource`] the traits of a kind; [`schema`] the tree that
 //! describes a type; [`decode`] bytes to a pruned tree to a typed value; [`encode`] a typed value to the bytes that are
-//! stored and served; [`field`] paths and errors; [`status`] `metav1.Status`; [`selector`] labels and fields;
-//! [`wire`] values without their types;
-//! [`validation`] the grammars of names and labels; [`fields`] managed fields and server-side apply; [`patch`] JSON,
-//! merge and strategic merge patch; [`opaque`] texts in trees; [`dynamic`]
-//! objects known by schema only.
+//! stored and served; [`field`] paths and errors; [`status`] `metav1.Status`; [`selector`] labels and fields; [`wire`]
+//! values without their types; [`validation`] the grammars of names and labels; [`fields`] managed fields and
+//! server-side apply; [`patch`] JSON, merge and strategic merge patch; [`opaque`] texts in trees; [`dynamic`] objects
+//! known by schema only.
 
-// `api_type` names this crate as others do.
+// `api_type` names this crate as in other crates.
 extern crate self as apimachinery;
 
 pub mod catalogue;

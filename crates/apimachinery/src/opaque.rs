@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opaque JSON in trees of values: a tree sorts keys, so where a text must stay as it is, a mark stands in the tree, from
+//! Opaque JSON in trees of values: a tree sorts keys, so where a text must not change, the tree holds a mark, from
 //! which [`crate::meta::Raw`] is read.
 //!
 //! ```text
 //! body ──json_with_opaque──► tree with marks ──► typed object, whose texts are the client's
-//! stored bytes ──json_with_opaque──► tree with marks ──patch──► what the patch does not touch keeps its text
+//! stored bytes ──json_with_opaque──► tree with marks ──patch──► parts that the patch does not change keep their text
 //! ```
 //!
-//! As upstream, which patches bytes and takes apart only what an operation goes through; a strategic merge patch takes
-//! everything apart, so that it needs no marks.
+//! As upstream, which patches bytes and parses only the parts that an operation changes; a strategic merge patch parses
+//! everything, so it needs no marks.
 //!
 //! Source: gopkg.in/evanphx/json-patch.v4; apiserver pkg/endpoints/handlers/patch.go.
 
@@ -22,10 +22,11 @@ use crate::decode::{self, DecodeError};
 use crate::meta::{mark, marked};
 use crate::schema::Node;
 
-/// Operations of a JSON patch beyond which opaque JSON is sorted: each is compared with every other.
+/// Maximum number of operations of a JSON patch for which opaque JSON keeps its text, since each is compared with every
+/// other; with more its keys are sorted.
 const MOST_OPERATIONS: usize = 256;
 
-/// The tree without marks.
+/// Returns the tree without marks.
 #[must_use]
 pub fn plain(tree: Value) -> Value {
     if let Some(text) = marked(&tree) {
@@ -38,16 +39,16 @@ pub fn plain(tree: Value) -> Value {
     }
 }
 
-/// A JSON text as a mark; `null` stays what it is.
+/// Returns a JSON text as a mark; `null` stays `null`.
 ///
 /// # Errors
-/// Malformed JSON, in Go's words.
+/// Malformed JSON, with Go's text.
 pub fn marked_json(text: &[u8]) -> Result<Value, DecodeError> {
     let value = decode::any_json(text)?;
     Ok(if value.is_null() { value } else { mark(&String::from_utf8_lossy(text)) })
 }
 
-/// The text of a tree; marks are the texts that they stand for.
+/// Formats a tree as text; marks are replaced by their texts.
 #[must_use]
 pub fn to_json(tree: &Value) -> String {
     struct Opened<'a>(&'a Value);
@@ -68,7 +69,7 @@ pub fn to_json(tree: &Value) -> String {
     serde_json::to_string(&Opened(tree)).unwrap_or_default()
 }
 
-/// Takes apart what a merge patch goes into.
+/// Replaces the marks that a merge patch changes by their values.
 pub fn open_for_merge(tree: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else { return };
     open(tree);
@@ -80,8 +81,8 @@ pub fn open_for_merge(tree: &mut Value, patch: &Value) {
     }
 }
 
-/// Takes apart what a JSON patch goes into, and makes marks of the opaque JSON that it brings; the patch with these. A
-/// patch that cannot be read stays as it is.
+/// Replaces the marks that a JSON patch changes by their values; returns the patch, whose opaque JSON is replaced by
+/// marks. A patch that cannot be read stays as it is.
 #[must_use]
 pub fn open_for_json_patch(tree: &mut Value, patch: &[u8], schema: &Node) -> Vec<u8> {
     let Ok(mut operations) = serde_json::from_slice::<Vec<BTreeMap<String, Box<RawValue>>>>(patch) else {
@@ -124,10 +125,10 @@ fn open(tree: &mut Value) {
     }
 }
 
-/// Where an operation goes.
+/// Target of an operation.
 struct Place {
     path: Vec<String>,
-    /// Whether it looks at what is there, and not only at what that is in.
+    /// True if the operation reads the value at the path, not only its parent.
     looks: bool,
 }
 
@@ -142,7 +143,7 @@ impl Place {
         self.open_at(tree, &self.path);
     }
 
-    /// As [`Place::open`], for what will be at a path.
+    /// Replaces marks in a value that will be at path `at`, like [`Place::open`].
     fn open_in(&self, value: &mut Value, at: &[String]) {
         let is_below = self.path.len() >= at.len()
             && self.path.iter().zip(at).all(|(own, other)| own == other || is_index(own) && is_index(other));
@@ -181,7 +182,7 @@ fn segments(path: &str) -> Vec<String> {
     path.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// The node at a path; `None`: there is none, or it is inside of opaque JSON.
+/// Returns the node at a path; `None`: there is none, or it is inside of opaque JSON.
 fn below<'a>(node: &'a Node, path: &[String]) -> Option<&'a Node> {
     let Some((first, rest)) = path.split_first() else { return Some(node) };
     match node {
@@ -195,7 +196,7 @@ fn below<'a>(node: &'a Node, path: &[String]) -> Option<&'a Node> {
     }
 }
 
-/// A text as a tree in which opaque JSON is marked.
+/// Parses a text to a tree in which opaque JSON is marked.
 fn with_marks(raw: &RawValue, node: &Node) -> Value {
     let text = raw.get();
     let fields = || serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(text).ok();
@@ -237,7 +238,7 @@ mod tests {
     use crate::patch;
     use crate::schema::{Emit, Field, ObjectRef, ObjectSchema, Topology};
 
-    /// A list of things that hold opaque JSON.
+    /// A list of objects with opaque JSON.
     #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(default)]
     struct Thing {
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_text_is_written_as_it_came() {
+    fn a_marked_text_is_written_unchanged() {
         let mut tree = json!({"name": "a", "things": [{"name": "<"}]});
         tree["config"] = marked_json(br#"{"z": 1, "a": [2.50]}"#).expect("JSON");
         assert_eq!(to_json(&tree), r#"{"config":{"z": 1, "a": [2.50]},"name":"a","things":[{"name":"<"}]}"#);
@@ -294,14 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_keeps_its_text() {
+    fn decoded_opaque_json_keeps_its_text() {
         assert_eq!(texts(stored()), [r#"{"z":1,"a":{"y":1,"b":2}}"#, r#"{"d":1,"c":2}"#, "[3]"]);
         let value: Value = serde_json::from_str(STORED).expect("JSON");
         assert_eq!(plain(stored()), value);
     }
 
     #[test]
-    fn a_merge_patch_sorts_what_it_goes_into_only() {
+    fn a_merge_patch_sorts_only_changed_parts() {
         let check = |patch: Value, expected: &[&str]| {
             let mut tree = stored();
             open_for_merge(&mut tree, &patch);
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_patch_keeps_what_it_brings() {
+    fn a_json_patch_keeps_the_text_of_its_values() {
         let check = |patch: &str, expected: &[&str]| {
             let mut tree = stored();
             let patch = open_for_json_patch(&mut tree, patch.as_bytes(), &node());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Releases of the served software, and the ranges of releases for which a field, a resource or a rule holds.
 //!
-//! A row of a table says since and until which release it holds, and only [`Releases::contain`] compares. Patch versions
-//! and majors other than 1 are deliberately absent: a release is the minor of a version `1.MINOR`.
+//! A row of a table has the first release and the end of its range, and only [`Releases::contain`] compares. Patch
+//! versions and majors other than 1 are deliberately absent: a release is the minor of a version `1.MINOR`.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Release(pub u16);
 
 impl Release {
-    /// The union of all releases: has every field and resource that any release has.
+    /// The union of all releases: has every field and resource of any release.
     ///
     /// For readers of objects of an unknown release; no server and no rule is of this release.
     pub const UNION: Self = Self(u16::MAX);
@@ -43,25 +43,25 @@ pub struct Releases {
 }
 
 impl Releases {
-    /// Every release.
+    /// All releases.
     pub const ALL: Self = Self::since(0);
 
-    /// A minor and all later ones.
+    /// Returns the range of a minor and all later ones.
     pub const fn since(minor: u16) -> Self {
         Self { since: minor, until: None }
     }
 
-    /// All minors before one.
+    /// Returns the range of all minors before one.
     pub const fn until(minor: u16) -> Self {
         Self { since: 0, until: Some(minor) }
     }
 
-    /// The minors from `since` on and before `until`.
+    /// Returns the range of the minors from `since` on and before `until`.
     pub const fn between(since: u16, until: u16) -> Self {
         Self { since, until: Some(until) }
     }
 
-    /// True if the range has a release; every range has [`Release::UNION`].
+    /// True if the range contains a release; every range contains [`Release::UNION`].
     pub const fn contain(self, release: Release) -> bool {
         let is_before_end = match self.until {
             Some(until) => release.0 < until || release.0 == Release::UNION.0,

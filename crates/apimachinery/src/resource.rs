@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What makes a type a kind, and the names of kinds and resources.
+//! The traits of kinds, and the names of kinds and resources.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use crate::meta::ObjectMeta;
 use crate::schema::{Node, Schema};
 use crate::wire::{self, Fields, Wire};
 
-/// A typed kind: metadata and the names it is served under.
+/// A typed kind: metadata and the names under which it is served.
 ///
-/// The struct holds no `apiVersion` and `kind`: [`crate::encode`] writes them from these constants.
+/// The struct has no `apiVersion` and `kind`: [`crate::encode`] writes them from these constants.
 pub trait Resource: Clone + fmt::Debug + Default + PartialEq + Fields + Schema + Send + Sync + 'static {
     /// API group; empty for the core group.
     const GROUP: &'static str;
@@ -23,23 +23,23 @@ pub trait Resource: Clone + fmt::Debug + Default + PartialEq + Fields + Schema +
     const KIND: &'static str;
     /// Plural resource name, `shoots`.
     const PLURAL: &'static str;
-    /// Whether objects live in a namespace.
+    /// True if objects have a namespace.
     const NAMESPACED: bool;
 
-    /// `metadata` of the object.
+    /// Returns `metadata` of the object.
     fn metadata(&self) -> &ObjectMeta;
-    /// Metadata, to change.
+    /// Returns `metadata` for changes.
     fn metadata_mut(&mut self) -> &mut ObjectMeta;
 
-    /// `group/version`, or `version` for the core group.
+    /// Returns `group/version`, or `version` for the core group.
     fn api_version() -> String {
         group_version(Self::GROUP, Self::VERSION)
     }
 
-    /// From an object as it is served; `apiVersion` and `kind` are ignored.
+    /// Decodes an object as it is served; `apiVersion` and `kind` are ignored.
     ///
     /// # Errors
-    /// Bytes that no server of this kind has written.
+    /// Bytes that were not written by a server of this kind.
     fn read(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         let mut object = Self::default();
         read_into(&mut object, bytes)?;
@@ -47,75 +47,73 @@ pub trait Resource: Clone + fmt::Debug + Default + PartialEq + Fields + Schema +
     }
 }
 
-/// Reads bytes into a value that has just been made.
+/// Decodes bytes into a new value.
 ///
 /// # Errors
-/// Bytes that are no text, no JSON, or hold a value of a wrong type.
+/// Bytes that are not UTF-8 or not JSON, or hold a value of a wrong type.
 pub fn read_into(value: &mut dyn Wire, bytes: &[u8]) -> Result<(), serde_json::Error> {
     // Checking the whole text once is much cheaper than checking every string of it.
     let text = std::str::from_utf8(bytes).map_err(serde_json::Error::custom)?;
     wire::read(value, text).map_err(serde_json::Error::custom)
 }
 
-/// `group/version`, or `version` for the core group.
+/// Returns `group/version`, or `version` for the core group.
 pub fn group_version(group: &str, version: &str) -> String {
     if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
-/// What a server can do with an object without knowing its type: implemented for every [`Resource`] and for
-/// [`crate::DynamicObject`].
+/// Operations of a server on an object without its type: implemented for every [`Resource`] and for [`crate::DynamicObject`].
 pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
-    /// Whether opaque JSON keeps the text that a client wrote, as in Go's structs; else keys are sorted, as in Go's maps,
-    /// in which the kinds of CustomResourceDefinitions are kept.
+    /// True if opaque JSON keeps the client's text, as in Go's structs; otherwise keys are sorted, as in Go's maps,
+    /// which hold the kinds of CustomResourceDefinitions.
     const KEEPS_OPAQUE: bool;
-    /// `metadata` of the object.
+    /// Returns `metadata` of the object.
     fn metadata(&self) -> &ObjectMeta;
-    /// Metadata, to change.
+    /// Returns `metadata` for changes.
     fn metadata_mut(&mut self) -> &mut ObjectMeta;
-    /// From a tree that [`crate::decode`] pruned and checked.
+    /// Creates an object from a tree that [`crate::decode`] has pruned and checked.
     ///
     /// # Errors
     /// Only for a tree that was not checked by the type's schema.
     fn from_tree(tree: Value) -> Result<Self, serde_json::Error>;
-    /// From an object as it is served.
+    /// Decodes an object as it is served.
     ///
     /// # Errors
-    /// Bytes that no server of this kind has written.
+    /// Bytes that were not written by a server of this kind.
     fn from_served(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         Self::from_tree(serde_json::from_slice(bytes)?)
     }
-    /// Takes every top-level field from an older object, metadata too, but those with these names; `false` if the type
-    /// cannot tell its fields apart, and nothing was taken.
+    /// Copies every top-level field from an older object, including metadata, except those with these names; `false` if
+    /// the type does not support single fields, and nothing was copied.
     fn keep_fields(&mut self, old: &Self, except: &[&str]) -> bool;
-    /// Merges a merge patch that [`crate::decode::merge_patch`] has pruned and checked; `apiVersion` and `kind` in it count for
-    /// nothing. `schema`: that of an object whose zeros are left out as Go leaves them out, where its type does not do that by
+    /// Merges a merge patch that [`crate::decode::merge_patch`] has pruned and checked; `apiVersion` and `kind` in it
+    /// are ignored. `schema`: that of an object whose zeros are left out like Go's, if its type does not do that by
     /// itself.
     ///
     /// # Errors
     /// Only for a patch that was not checked by the type's schema.
     fn merge(&mut self, patch: Value, schema: Option<&Node>) -> Result<(), serde_json::Error>;
-    /// The object as a tree, with `apiVersion` and `kind`.
+    /// Returns the object as a tree, with `apiVersion` and `kind`.
     fn to_tree(&self) -> Value;
-    /// As [`Object::to_tree`], without `metadata.managedFields`: these are long, and few want them.
+    /// Returns the object as a tree, like [`Object::to_tree`], without the long `metadata.managedFields`, which few callers need.
     fn to_tree_without_entries(&self) -> Value;
-    /// Some of the top-level fields as trees, metadata without `managedFields`.
+    /// Returns some of the top-level fields as trees, metadata without `managedFields`.
     fn trees_of(&self, names: &[&str]) -> Map<String, Value>;
-    /// The top-level fields in which an object differs from an older one, in trees without anything else and without
-    /// `metadata.managedFields`.
+    /// Returns the top-level fields in which an object differs from an older one, as trees without anything else and
+    /// without `metadata.managedFields`.
     fn differing_trees(&self, old: &Self) -> DifferingTrees;
-    /// The object's sections as they are stored.
+    /// Encodes the object's sections as they are stored.
     fn encode(&self) -> crate::encode::Sections;
-    /// As [`Object::encode`] for a change of `old`, whose sections are `stored`: sections of which nothing differs are
-    /// those.
+    /// Encodes a change of `old`, whose sections are `stored`, like [`Object::encode`]; unchanged sections are reused.
     fn encode_change(&self, old: &Self, stored: &crate::encode::Sections) -> crate::encode::Sections;
 }
 
 /// The fields in which two objects differ.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DifferingTrees {
-    /// As the older object has them.
+    /// Fields of the older object.
     pub old: Value,
-    /// As the newer object has them.
+    /// Fields of the newer object.
     pub new: Value,
 }
 
@@ -175,7 +173,7 @@ fn dotted(f: &mut fmt::Formatter<'_>, name: &str, group: &str) -> fmt::Result {
     if group.is_empty() { f.write_str(name) } else { write!(f, "{name}.{group}") }
 }
 
-/// Metadata as a tree without `managedFields`.
+/// Returns metadata as a tree without `managedFields`.
 pub fn metadata_tree(metadata: &ObjectMeta) -> Value {
     wire::to_tree_of(metadata, &|name| name != "managedFields")
 }

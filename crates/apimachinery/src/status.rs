@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `metav1.Status`: how an API server says what became of a request.
+//! `metav1.Status`: the result of a request to an API server.
 
 use std::fmt::{self, Write as _};
 
@@ -14,11 +14,11 @@ pub struct Status {
     /// `Success` or `Failure`.
     #[schema(always)]
     pub status: String,
-    /// Text for a person.
+    /// Human-readable text.
     pub message: String,
     /// Machine-readable reason; see [`reason`].
     pub reason: String,
-    /// More about the reason.
+    /// Details of the reason.
     pub details: Option<StatusDetails>,
     /// HTTP code.
     #[schema(always)]
@@ -36,9 +36,9 @@ pub struct StatusDetails {
     pub kind: String,
     /// Uid of the object.
     pub uid: String,
-    /// Single causes, field by field.
+    /// Causes, field by field.
     pub causes: Vec<StatusCause>,
-    /// When to try again, in seconds.
+    /// Number of seconds after which the client may try again.
     pub retry_after_seconds: Option<u32>,
 }
 
@@ -48,7 +48,7 @@ pub struct StatusDetails {
 pub struct StatusCause {
     /// Machine-readable reason.
     pub reason: String,
-    /// Text for a person.
+    /// Human-readable text.
     pub message: String,
     /// Path of the field.
     pub field: String,
@@ -93,7 +93,7 @@ pub mod reason {
 }
 
 impl Status {
-    /// A failure without details.
+    /// Creates a failure without details.
     pub fn failure(code: u16, reason: &str, message: impl Into<String>) -> Self {
         Self { status: "Failure".to_owned(), message: message.into(), reason: reason.to_owned(), details: None, code }
     }
@@ -108,7 +108,7 @@ impl Status {
         self
     }
 
-    /// 200 after a deletion: details name the object and its uid.
+    /// Returns the 200 after a deletion: details name the object and its uid.
     pub fn deleted(resource: &GroupResource, name: &str, uid: &str) -> Self {
         let mut status = Self { status: "Success".to_owned(), code: 200, ..Self::default() }.about(resource, name);
         if let Some(details) = &mut status.details {
@@ -117,34 +117,34 @@ impl Status {
         status
     }
 
-    /// 404 for an object.
+    /// Returns a 404 for an object.
     pub fn not_found(resource: &GroupResource, name: &str) -> Self {
         let message = format!("{resource} {} not found", quote(name));
         Self::failure(404, reason::NOT_FOUND, message).about(resource, name)
     }
 
-    /// 409 for a name that is taken.
+    /// Returns a 409 for a name that exists already.
     pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
         let message = format!("{resource} {} already exists", quote(name));
         Self::failure(409, reason::ALREADY_EXISTS, message).about(resource, name)
     }
 
-    /// 409 when no generated name is free; `name` is the last one tried.
+    /// Returns a 409 when no generated name is free; `name` is the last one tried.
     pub fn generate_name_conflict(resource: &GroupResource, name: &str) -> Self {
         let text = "the server was not able to generate a unique name for the object";
         let message = format!("{resource} {} already exists, {text}", quote(name));
         Self::failure(409, reason::ALREADY_EXISTS, message).about(resource, name).retry_after(1)
     }
 
-    /// 409 for a write on an old version of an object.
+    /// Returns a 409 for a write on an old version of an object.
     pub fn conflict(resource: &GroupResource, name: &str, message: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {resource} {}: {message}", quote(name));
         Self::failure(409, reason::CONFLICT, message).about(resource, name)
     }
 
-    /// 403 by admission or authorization: `RESOURCE "NAME" is forbidden: MESSAGE`.
+    /// Returns a 403 by admission or authorization: `RESOURCE "NAME" is forbidden: MESSAGE`.
     ///
-    /// Without a name it is left out; without a resource, too (`forbidden: MESSAGE`).
+    /// An empty name is left out; without a resource the message is `forbidden: MESSAGE`.
     pub fn forbidden(resource: &GroupResource, name: &str, message: &str) -> Self {
         let text = if resource.resource.is_empty() {
             format!("forbidden: {message}")
@@ -156,7 +156,7 @@ impl Status {
         Self::failure(403, reason::FORBIDDEN, text).about(resource, name)
     }
 
-    /// 422 with one cause per error: `KIND "NAME" is invalid: …`.
+    /// Returns a 422 with one cause per error: `KIND "NAME" is invalid: …`.
     pub fn invalid(kind: &GroupKind, name: &str, errors: &[FieldError]) -> Self {
         let mut message = format!("{kind} {} is invalid", quote(name));
         match errors {
@@ -188,48 +188,48 @@ impl Status {
         status
     }
 
-    /// 400.
+    /// Returns a 400.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::failure(400, reason::BAD_REQUEST, message)
     }
 
-    /// 401.
+    /// Returns a 401.
     pub fn unauthorized() -> Self {
         Self::failure(401, reason::UNAUTHORIZED, "Unauthorized")
     }
 
-    /// 405: `ACTION is not supported on resources of kind "RESOURCE"`.
+    /// Returns a 405: `ACTION is not supported on resources of kind "RESOURCE"`.
     pub fn method_not_supported(resource: &GroupResource, action: &str) -> Self {
         let message = format!("{action} is not supported on resources of kind {}", quote(&resource.to_string()));
         Self::failure(405, reason::METHOD_NOT_ALLOWED, message).about(resource, "")
     }
 
-    /// 405 when a path exists, but not for this method.
+    /// Returns a 405 when a path exists, but not for this method.
     pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         let details = Some(StatusDetails::default());
         Self { details, ..Self::failure(405, reason::METHOD_NOT_ALLOWED, message) }
     }
 
-    /// 404 for a path that nothing is served under.
+    /// Returns a 404 for a path that is not served.
     pub fn path_not_found() -> Self {
         let mut status = Self::failure(404, reason::NOT_FOUND, "the server could not find the requested resource");
         status.details = Some(StatusDetails::default());
         status
     }
 
-    /// 406.
+    /// Returns a 406.
     pub fn not_acceptable(message: impl Into<String>) -> Self {
         Self::failure(406, reason::NOT_ACCEPTABLE, message)
     }
 
-    /// 413 for a body above the limit in bytes.
+    /// Returns a 413 for a body above the limit in bytes.
     pub fn request_entity_too_large(limit: usize) -> Self {
         let message = format!("Request entity too large: limit is {limit}");
         Self::failure(413, reason::REQUEST_ENTITY_TOO_LARGE, message)
     }
 
-    /// 415 with the media types that would do.
+    /// Returns a 415 with the accepted media types.
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -238,12 +238,12 @@ impl Status {
         Self::failure(415, reason::UNSUPPORTED_MEDIA_TYPE, message)
     }
 
-    /// 429, to be tried again after a second.
+    /// Returns a 429 with 1 second to wait.
     pub fn too_many_requests(message: impl Into<String>) -> Self {
         Self::failure(429, reason::TOO_MANY_REQUESTS, message).retry_after(1)
     }
 
-    /// 500: `Internal error occurred: MESSAGE`.
+    /// Returns a 500: `Internal error occurred: MESSAGE`.
     pub fn internal_error(message: &str) -> Self {
         let mut status = Self::failure(500, reason::INTERNAL_ERROR, format!("Internal error occurred: {message}"));
         status.details = Some(StatusDetails {
@@ -253,12 +253,12 @@ impl Status {
         status
     }
 
-    /// 503.
+    /// Returns a 503.
     pub fn service_unavailable(message: impl Into<String>) -> Self {
         Self::failure(503, reason::SERVICE_UNAVAILABLE, message)
     }
 
-    /// 504 for a list at a revision that is still to come.
+    /// Returns a 504 for a list at a future revision.
     pub fn too_large_resource_version(asked: u64, current: u64) -> Self {
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let mut status = Self::failure(504, reason::TIMEOUT, message).retry_after(1);
@@ -272,24 +272,24 @@ impl Status {
         status
     }
 
-    /// 410 for a revision that is no longer retained.
+    /// Returns a 410 for a revision that is no longer retained.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::failure(410, reason::EXPIRED, message)
     }
 
-    /// The same with a number of seconds after which to try again.
+    /// Sets the number of seconds after which the client may try again.
     #[must_use]
     pub fn retry_after(mut self, seconds: u32) -> Self {
         self.details.get_or_insert_default().retry_after_seconds = Some(seconds);
         self
     }
 
-    /// Whether the reason is `reason`.
+    /// True if the reason is `reason`.
     pub fn is(&self, reason: &str) -> bool {
         self.reason == reason
     }
 
-    /// The body that is sent: `{"kind":"Status","apiVersion":"v1","metadata":{},…}`.
+    /// Encodes the body of a response: `{"kind":"Status","apiVersion":"v1","metadata":{},…}`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"#.to_vec();
         let start = out.len();
@@ -299,7 +299,7 @@ impl Status {
     }
 }
 
-/// Go's `%q`.
+/// Quotes a text like Go's `%q`.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The grammars of names, label keys and label values, with upstream's explanations of what is wrong.
+//! The grammars of names, label keys and label values, with upstream's explanations of violations.
 //!
-//! Each function returns the explanations; none means that the text is fine.
+//! Each function returns the explanations; an empty list means that the text is valid.
 //! Source: apimachinery pkg/util/validation/validation.go @ v0.32.
 
 use std::sync::LazyLock;
@@ -40,12 +40,12 @@ pattern!(DNS1123_SUBDOMAIN_PATTERN, DNS1123_SUBDOMAIN);
 pattern!(DNS1035_LABEL_PATTERN, DNS1035_LABEL);
 pattern!(CONFIG_MAP_KEY_PATTERN, CONFIG_MAP_KEY);
 
-/// `must be no more than N characters`.
+/// Returns `must be no more than N characters`.
 pub fn too_long(length: usize) -> String {
     format!("must be no more than {length} characters")
 }
 
-/// An explanation with examples and the pattern that was used.
+/// Returns an explanation with examples and the pattern.
 pub fn pattern_error(text: &str, pattern: &str, examples: &[&str]) -> String {
     let examples: Vec<String> = examples.iter().map(|example| format!("'{example}', ")).collect();
     if examples.is_empty() {
@@ -65,7 +65,8 @@ fn bounded(value: &str, max: usize, pattern: &Regex, explanation: impl FnOnce() 
     errors
 }
 
-/// A label or annotation key, a finalizer: `[prefix/]name`, the prefix a DNS subdomain, the name up to 63 characters.
+/// Validates a label or annotation key, or a finalizer: `[prefix/]name`, the prefix a DNS subdomain, the name up to 63
+/// characters.
 pub fn qualified_name(value: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let explain = || pattern_error(QUALIFIED_NAME_TEXT, QUALIFIED_NAME, &["MyName", "my.name", "123-abc"]);
@@ -98,14 +99,14 @@ pub fn qualified_name(value: &str) -> Vec<String> {
     errors
 }
 
-/// A label value: up to 63 characters, or empty.
+/// Validates a label value: up to 63 characters, or empty.
 pub fn label_value(value: &str) -> Vec<String> {
     bounded(value, 63, &LABEL_VALUE_PATTERN, || {
         pattern_error(LABEL_VALUE_TEXT, LABEL_VALUE, &["MyValue", "my_value", "12345"])
     })
 }
 
-/// An RFC 1123 label: up to 63 characters.
+/// Validates an RFC 1123 label: up to 63 characters.
 pub fn dns1123_label(value: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if value.len() > 63 {
@@ -121,21 +122,21 @@ pub fn dns1123_label(value: &str) -> Vec<String> {
     errors
 }
 
-/// An RFC 1123 subdomain: up to 253 characters.
+/// Validates an RFC 1123 subdomain: up to 253 characters.
 pub fn dns1123_subdomain(value: &str) -> Vec<String> {
     bounded(value, 253, &DNS1123_SUBDOMAIN_PATTERN, || {
         pattern_error(DNS1123_SUBDOMAIN_TEXT, DNS1123_SUBDOMAIN, &["example.com"])
     })
 }
 
-/// An RFC 1035 label: up to 63 characters, starting with a letter.
+/// Validates an RFC 1035 label: up to 63 characters, starting with a letter.
 pub fn dns1035_label(value: &str) -> Vec<String> {
     bounded(value, 63, &DNS1035_LABEL_PATTERN, || {
         pattern_error(DNS1035_LABEL_TEXT, DNS1035_LABEL, &["my-name", "abc-123"])
     })
 }
 
-/// A key of a ConfigMap or Secret: up to 253 characters.
+/// Validates a key of a ConfigMap or Secret: up to 253 characters.
 pub fn config_map_key(value: &str) -> Vec<String> {
     let mut errors = bounded(value, 253, &CONFIG_MAP_KEY_PATTERN, || {
         pattern_error(CONFIG_MAP_KEY_TEXT, CONFIG_MAP_KEY, &["key.name", "KEY_NAME", "key-name"])
@@ -149,7 +150,7 @@ pub fn config_map_key(value: &str) -> Vec<String> {
     errors
 }
 
-/// A name that only has to fit into a URL's path: not `.`, not `..`, no `/`, no `%`.
+/// Validates a name that is only restricted by its use in a URL's path: not `.`, not `..`, no `/`, no `%`.
 pub fn path_segment_name(value: &str) -> Vec<String> {
     if matches!(value, "." | "..") {
         return vec![format!("may not be '{value}'")];

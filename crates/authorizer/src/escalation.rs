@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Admission of roles and bindings: nobody gives away what they do not have.
+//! Admission of roles and bindings: users cannot grant permissions that they do not have.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/rbac/{escalation_check.go,*/policybased/storage.go} @ v1.32.
 
@@ -13,7 +13,7 @@ use generic_apiserver::{Attributes, Operation, Plugin, Reads, RequestContext};
 
 use crate::Rbac;
 
-/// Judges who writes a role or a binding.
+/// Admission plugin that checks the writer of a role or a binding.
 #[derive(Debug)]
 pub(crate) struct Escalation(pub(crate) Rbac);
 
@@ -37,7 +37,7 @@ impl Plugin for Escalation {
 }
 
 impl Escalation {
-    /// Whether who asks may use a verb on roles that allows what they do not hold.
+    /// True if the user may use `verb` on a role whose permissions it does not have itself.
     fn may(&self, request: &RequestContext, verb: &str, plural: &str, namespace: &str, name: &str) -> bool {
         let question = Question {
             user: &request.user,
@@ -96,7 +96,7 @@ impl Escalation {
             Role::KIND => (Role::PLURAL, namespace),
             _ => (ClusterRole::PLURAL, ""),
         };
-        // A right to bind the role counts if it holds in all namespaces or in this one.
+        // A permission to bind the role counts if it holds in all namespaces or in this one.
         if self.may(request, "bind", plural, namespace, &role.name)
             || self.may(request, "bind", plural, of_role, &role.name)
         {
@@ -111,7 +111,7 @@ impl Escalation {
     }
 }
 
-/// Whether an update touches nothing but what deletions need.
+/// True if an update changes only the fields that deletions need.
 fn is_same_but_owners<K: Resource>(new: &K, old: &K) -> bool {
     let bare = |object: &K| {
         let mut object = object.clone();

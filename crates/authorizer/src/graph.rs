@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which object of the garden belongs to which Seed.
+//! The graph of ownership between objects of the garden and Seeds.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,29 +12,30 @@ use memchr::memmem;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 
-/// Place of the status among [`Observed::parts`].
+/// Index of the status in [`Observed::parts`].
 const STATUS: usize = 4;
-/// What of a Shoot's status leads somewhere: a Shoot's status changes often, and mostly this does not.
+/// Texts before the parts of a Shoot's status that edges depend on: the status changes often, but mostly without a
+/// change of these.
 const MARKS: [&[u8]; 2] = [b"\"seedName\":\"", b"\"technicalID\":\""];
 
-/// All edges of one garden. A Shoot has a dozen of them, to objects that mostly are not there yet, so a vertex is one text
-/// and edges are pairs of numbers.
+/// All edges of one garden. A Shoot has a dozen of them, to objects that mostly do not exist yet, so a vertex is one
+/// text and edges are pairs of numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     nodes: Slab<Node>,
-    /// Number of the node of each vertex, by [`text`].
+    /// Index of the node of each vertex, by [`text`].
     numbers: FxHashMap<Arc<str>, usize>,
 }
 
-/// A vertex that was read, or that an edge begins or ends at.
+/// A vertex whose object was read, or that is an end of an edge.
 #[derive(Debug)]
 struct Node {
     text: Arc<str>,
-    /// Where edges lead; as often as objects say so.
+    /// Nodes to which edges lead, one entry for each object that defines the edge.
     out: Vec<usize>,
-    /// How many edges begin or end here.
+    /// Number of edges that begin or end here.
     ends: usize,
-    /// What was read of the object; `None`: only edges of other objects name it.
+    /// State that was read from the object; `None`: only edges of other objects name it.
     source: Option<Box<Source>>,
 }
 
@@ -42,17 +43,17 @@ struct Node {
 struct Source {
     rest: Bytes,
     marks: Vec<Vec<u8>>,
-    /// Numbers of the nodes where each edge begins and ends.
+    /// Indices of the nodes where each edge begins and ends.
     edges: Box<[(usize, usize)]>,
 }
 
-/// A vertex as one text: no plural name, namespace or name has a NUL.
+/// Formats a vertex as one text: no plural name, namespace or name has a NUL.
 fn text(vertex: &Vertex) -> String {
     format!("{}\0{}\0{}", vertex.plural, vertex.namespace, vertex.name)
 }
 
 impl Graph {
-    /// Takes over an object that was written or is gone.
+    /// Updates the graph for an object that was written or deleted.
     pub(crate) fn take(&mut self, object: &Observed<'_>) {
         let vertex = Vertex::new(object.plural, object.namespace, object.name);
         let Some(parts) = object.parts else {
@@ -98,7 +99,7 @@ impl Graph {
         numbered.collect()
     }
 
-    /// Forgets what was read of an object before, and each node that nothing speaks of any more.
+    /// Removes the previous edges of an object, and each node without object and edges.
     fn remove(&mut self, number: usize, old: Option<Box<Source>>) {
         for (from, to) in old.iter().flat_map(|old| &old.edges) {
             let out = &mut self.nodes[*from].out;
@@ -121,7 +122,7 @@ impl Graph {
     }
 }
 
-/// What stands behind [`MARKS`].
+/// Returns the values after [`MARKS`].
 fn marks(status: &[u8]) -> Vec<Vec<u8>> {
     let value = |mark: &[u8]| {
         let begin = memmem::find(status, mark)? + mark.len();
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_to_a_seed_belongs_to_it() {
+    fn objects_with_a_path_to_a_seed_belong_to_it() {
         let mut graph = Graph::default();
         let secret = Vertex::new("secrets", "garden-dev", "s.ssh-keypair");
         let cluster = Vertex::cluster("shoot--dev--s");
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_may_be_long_and_round() {
+    fn paths_may_be_long_and_cyclic() {
         let mut graph = Graph::default();
         take(&mut graph, "seeds", "m", Some((&json!({}), &json!({}))));
         take(&mut graph, "managedseeds", "m", Some((&json!({ "shoot": { "name": "s" } }), &json!({}))));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The roles of one cluster, by who they are given to.
+//! The roles of one cluster, indexed by the subjects of their bindings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use rustc_hash::FxHashMap;
 /// Rules of a role.
 pub(crate) type Rules = Arc<[PolicyRule]>;
 
-/// Who is given which role.
+/// A RoleBinding or ClusterRoleBinding.
 #[derive(Debug)]
 pub(crate) struct Binding {
-    /// Empty for a ClusterRoleBinding.
+    /// Namespace; empty for a ClusterRoleBinding.
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) role: RoleRef,
@@ -38,7 +38,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// What a cluster begins with.
+    /// Creates the index of a cluster's default roles and bindings.
     pub(crate) fn of(defaults: Defaults) -> Self {
         let mut index = Self::default();
         for ClusterRole { metadata, rules, .. } in defaults.cluster_roles {
@@ -56,7 +56,7 @@ impl Index {
         index
     }
 
-    /// Takes over what was written; `None`: it is gone.
+    /// Updates the index for an object that was written; `None`: it was deleted.
     pub(crate) fn take(&mut self, plural: &str, namespace: &str, name: &str, object: Option<&[u8]>) {
         fn read<K: Resource>(object: Option<&[u8]>, name: &str) -> Option<K> {
             let read = K::read(object?);
@@ -120,24 +120,24 @@ impl Index {
         }
     }
 
-    /// Whether there is a binding of this name.
+    /// True if a binding of this name exists.
     pub(crate) fn has_binding(&self, namespace: &str, name: &str) -> bool {
         self.bindings.get(namespace).is_some_and(|bindings| bindings.contains_key(name))
     }
 
-    /// Bindings of a user, in the order of their names.
+    /// Returns the bindings of a user, in the order of their names.
     pub(crate) fn of_user(&self, user: &str, namespace: &str) -> impl Iterator<Item = &Arc<Binding>> {
         let found = self.users.get(user).and_then(|bindings| bindings.get(namespace));
         found.into_iter().flat_map(BTreeMap::values)
     }
 
-    /// Bindings of a group, in the order of their names.
+    /// Returns the bindings of a group, in the order of their names.
     pub(crate) fn of_group(&self, group: &str, namespace: &str) -> impl Iterator<Item = &Arc<Binding>> {
         let found = self.groups.get(group).and_then(|bindings| bindings.get(namespace));
         found.into_iter().flat_map(BTreeMap::values)
     }
 
-    /// Rules of the role that a binding of a namespace gives.
+    /// Returns the rules of the role to which a binding of a namespace refers.
     pub(crate) fn rules(&self, role: &RoleRef, namespace: &str) -> Option<&Rules> {
         match role.kind.as_str() {
             ClusterRole::KIND => self.cluster_roles.get(&role.name),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binding_is_found_by_those_whom_it_names() {
+    fn a_binding_is_found_by_its_subjects() {
         let mut index = Index::default();
         let names = |index: &Index, user: &str| index.of_user(user, "n").map(|it| it.name.clone()).collect::<Vec<_>>();
         let jane = binding(&json!([{ "kind": "User", "name": "jane" }, { "kind": "Group", "name": "devs" }]));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_is_of_its_namespace() {
+    fn a_role_belongs_to_its_namespace() {
         let mut index = Index::default();
         let role = json!({
             "kind": "Role", "apiVersion": "rbac.authorization.k8s.io/v1", "metadata": { "name": "r" },

@@ -27,16 +27,16 @@ use crate::restriction::SeedRestriction;
 /// Plural names of the kinds of roles.
 const KINDS: [&str; 4] = [Role::PLURAL, ClusterRole::PLURAL, RoleBinding::PLURAL, ClusterRoleBinding::PLURAL];
 
-/// Where the roles are that a cluster begins with.
+/// Source of the default roles of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defaults {
-    /// In the log: somebody else stores them before the first request comes.
+    /// The log: another component stores them before the first request.
     Stored,
-    /// In force until [`Rbac::is_stored`] says that they are in the log.
+    /// The defaults, until [`Rbac::is_stored`] was called for the cluster.
     Assumed,
 }
 
-/// Allows what roles allow. Cheap to clone; clones are one.
+/// Authorizer by roles. Cheap to clone; clones share their state.
 #[derive(Clone)]
 pub struct Rbac(Arc<Inner>);
 
@@ -49,7 +49,7 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Cluster {
     index: Index,
-    /// Whether the roles that it began with are in the log, as far as they are still wanted.
+    /// True if the default roles of the cluster are in the log, except those that were deleted since.
     is_stored: bool,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Debug for Rbac {
     }
 }
 
-/// What clusters begin with, by kind of cluster.
+/// Default roles, by kind of cluster.
 static GARDEN: LazyLock<Index> = LazyLock::new(|| Index::of(defaults::of(Some(ClusterName::Garden))));
 static RUNTIME: LazyLock<Index> = LazyLock::new(|| Index::of(defaults::of(Some(ClusterName::Runtime))));
 static SEED: LazyLock<Index> = LazyLock::new(|| Index::of(defaults::of(Some(ClusterName::Seed("")))));
@@ -74,14 +74,14 @@ fn begins_with(cluster: &str) -> &'static Index {
     }
 }
 
-/// The roles that are in force in a cluster.
+/// The effective roles of a cluster.
 struct View<'a> {
     stored: Option<&'a Index>,
     assumed: Option<&'static Index>,
 }
 
 impl<'a> View<'a> {
-    /// Bindings of a user in a namespace (empty: of the cluster): the user's own first, then those of each group.
+    /// Returns the bindings of a user in a namespace (empty: of the cluster): the user's own first, then those of each group.
     fn bindings(&self, user: &'a User, namespace: &'a str) -> impl Iterator<Item = &'a Arc<Binding>> {
         let (stored, assumed) = (self.stored, self.assumed);
         let component = user.component.is_some().then_some(COMPONENTS);
@@ -95,13 +95,13 @@ impl<'a> View<'a> {
         stored.into_iter().flat_map(of).chain(assumed.into_iter().flat_map(of).filter(is_assumed))
     }
 
-    /// Rules of a role.
+    /// Returns the rules of a role.
     fn rules(&self, role: &RoleRef, namespace: &str) -> Option<&'a Rules> {
         let stored = self.stored.and_then(|stored| stored.rules(role, namespace));
         stored.or_else(|| self.assumed?.rules(role, namespace))
     }
 
-    /// Bindings of a user that count in a namespace.
+    /// Returns the bindings of a user that are effective in a namespace.
     fn all(&self, user: &'a User, namespace: &'a str) -> impl Iterator<Item = &'a Arc<Binding>> {
         let within = (!namespace.is_empty()).then_some(namespace);
         let of_namespace = within.into_iter().flat_map(|namespace| self.bindings(user, namespace).collect::<Vec<_>>());
@@ -110,12 +110,12 @@ impl<'a> View<'a> {
 }
 
 impl Rbac {
-    /// An authorizer that knows no cluster yet.
+    /// Creates an authorizer without clusters.
     pub fn new(defaults: Defaults) -> Self {
         Self(Arc::new(Inner { defaults, clusters: RwLock::default(), graph: RwLock::default() }))
     }
 
-    /// Has a server ask it, tell it what changes, and let it judge what is written.
+    /// Registers the authorizer, its admission plugins and its observers with a server.
     pub fn attach(&self, builder: Builder) -> Builder {
         let mut builder = builder
             .authorizer(self.clone())
@@ -130,12 +130,12 @@ impl Rbac {
         builder
     }
 
-    /// The roles that a cluster begins with are in the log.
+    /// Marks the default roles of a cluster as stored in the log.
     pub fn is_stored(&self, cluster: &str) {
         self.clusters_mut().entry(cluster.to_owned()).or_default().is_stored = true;
     }
 
-    /// A cluster is gone; one of its name begins anew.
+    /// Resets the state of a deleted cluster: a new one of the same name starts with the default roles.
     pub fn forget(&self, cluster: &str) {
         if let Some(known) = self.clusters_mut().get_mut(cluster) {
             known.is_stored = false;
@@ -150,7 +150,7 @@ impl Rbac {
         self.0.clusters.write()
     }
 
-    /// Reads the roles of a cluster.
+    /// Reads the effective roles of a cluster.
     fn view<T>(&self, cluster: &str, read: impl FnOnce(&View<'_>) -> T) -> T {
         let clusters = self.clusters();
         let known = clusters.get(cluster);
@@ -159,12 +159,12 @@ impl Rbac {
         read(&View { stored, assumed: (!is_stored).then(|| begins_with(cluster)) })
     }
 
-    /// Reads who belongs to whom.
+    /// Reads the ownership graph.
     pub(crate) fn relations<T>(&self, read: impl FnOnce(&dyn Relations) -> T) -> T {
         read(&*self.0.graph.read())
     }
 
-    /// All rules that a user has in a namespace (empty: in the cluster).
+    /// Returns all rules that a user has in a namespace (empty: in the cluster).
     pub(crate) fn held(&self, user: &User, cluster: &str, namespace: &str) -> Vec<PolicyRule> {
         self.view(cluster, |view| {
             let bindings = view.all(user, namespace);
@@ -173,19 +173,19 @@ impl Rbac {
         })
     }
 
-    /// Rules of a role that a binding of a namespace names; `None`: there is no such role.
+    /// Returns the rules of the role to which a binding of a namespace refers; `None`: there is no such role.
     pub(crate) fn rules_of(&self, cluster: &str, role: &RoleRef, namespace: &str) -> Option<Vec<PolicyRule>> {
         self.view(cluster, |view| view.rules(role, namespace).map(|rules| rules.to_vec()))
     }
 
-    /// The binding by which something is allowed; or why it is not.
+    /// Returns the binding that allows a request, or the reason of the refusal.
     fn decide(&self, question: &Question<'_>) -> Result<Option<Arc<Binding>>, String> {
         let Question { user, cluster, .. } = *question;
         if user.groups.iter().any(|group| **group == *MASTERS) {
             return Ok(None);
         }
         if cluster == "*" {
-            // All clusters at once are there for the landscape's own processes.
+            // Requests across all clusters are for the landscape's own processes only.
             let may = user.component.is_some() && matches!(question.verb, "get" | "list" | "watch");
             return if may { Ok(None) } else { Err(String::new()) };
         }
@@ -216,7 +216,7 @@ impl Rbac {
                 }
             } else if cluster != cluster::RUNTIME && user.component.is_some() {
                 let object = Vertex::cluster(cluster);
-                // A cluster that is nobody's any more answers for itself that it is gone.
+                // A cluster that belongs to no Seed any more reports itself that it does not exist.
                 if self.relations(|relations| !relations.exists(&object) || relations.belongs(&object, who.seed)) {
                     return Ok(None);
                 }
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn masters_may_everything_and_say_no_reason() {
+    fn masters_are_allowed_everything_without_a_reason() {
         let rbac = Rbac::new(Defaults::Stored);
         let root = user("root", &["system:masters"]);
         assert_eq!(rbac.explain(&get(&root, "a", "", "nodes")), Decision { allowed: true, reason: String::new() });
@@ -371,13 +371,13 @@ mod tests {
     }
 
     #[test]
-    fn roles_of_the_beginning_hold_until_they_are_stored() {
+    fn default_roles_are_effective_until_they_are_stored() {
         let rbac = Rbac::new(Defaults::Assumed);
         let viewer = user("vera", &["gardener.cloud:system:viewers"]);
         let question = get(&viewer, "shoot--p--s", "", "nodes");
         assert!(rbac.authorize(&question).is_ok());
         assert!(Rbac::new(Defaults::Stored).authorize(&question).is_err());
-        // What is stored under the same name counts already.
+        // A stored binding of the same name is effective already.
         let other = binding(("ClusterRole", "gardener.cloud:system:read-only"), ("User", "jane"));
         for name in ["gardener.cloud:system:read-only", "gardener.cloud:system:viewers"] {
             tell(&rbac, "shoot--p--s", "", name, "clusterrolebindings", Some(&other));

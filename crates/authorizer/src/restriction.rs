@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Admission of what gardenlets and extensions write in the garden.
+//! Admission of objects that gardenlets and extensions write in the garden.
 //!
-//! Unlike upstream: there gardener-admission-controller judges by a webhook; here the server does, so that it holds
-//! whether or not that process runs, with the webhook's words.
+//! Unlike upstream, where a webhook of gardener-admission-controller decides; here the server does, so that the
+//! restriction is effective whether or not that process runs. The texts are those of the webhook.
 
 use api::cluster;
 use api::constants::namespace;
@@ -15,7 +15,7 @@ use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use crate::Rbac;
 
-/// Judges what a seed's client writes.
+/// Admission plugin that checks writes of a seed's client.
 #[derive(Debug)]
 pub(crate) struct SeedRestriction(pub(crate) Rbac);
 

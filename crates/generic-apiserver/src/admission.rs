@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Admission: the chain of checks between decoding and storage.
 //!
-//! Plugins are synchronous: they read the server's own fold of the log, which is as new as the request. What they read
-//! *decisively* becomes a guard of the append; when a guard fails the chain runs again, as often as others that
-//! succeed make it.
+//! Plugins are synchronous: they read the server's own fold of the log, which is at least as new as the request. Their
+//! *decisive* reads become guards of the append; when a guard fails because of a concurrent write, the chain runs
+//! again, up to a limit in `handlers::write`.
 
 use std::any::Any;
 use std::fmt;
@@ -13,21 +13,21 @@ use apimachinery::{GroupVersionResource, Resource, Status};
 
 use crate::registry::RequestContext;
 
-/// What is being done.
+/// Operation that admission reviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A new object.
+    /// Creation of an object.
     Create,
-    /// A changed object.
+    /// Change of an object.
     Update,
-    /// Removal of an object (or marking it).
+    /// Deletion of an object, also if it is only marked as deleted.
     Delete,
 }
 
-/// The request as admission sees it.
+/// Attributes of a request that admission reviews.
 #[derive(Debug)]
 pub struct Attributes<'a> {
-    /// What is being done.
+    /// Operation of the request.
     pub operation: Operation,
     /// Group, version and plural name of the resource.
     pub resource: &'a GroupVersionResource,
@@ -35,9 +35,9 @@ pub struct Attributes<'a> {
     pub namespace: &'a str,
     /// Name; empty while the server has not generated one.
     pub name: &'a str,
-    /// The rest of the request.
+    /// Cluster, time, user and options of the request.
     pub request: &'a RequestContext,
-    /// The new object (the old one for deletions), a typed kind or a `DynamicObject`.
+    /// The new object (for deletions the old one), a typed kind or a `DynamicObject`.
     pub object: &'a mut (dyn Any + Send),
     /// The stored object, for updates and deletions.
     pub old: Option<&'a (dyn Any + Send + Sync)>,
@@ -54,12 +54,12 @@ impl Attributes<'_> {
         self.old?.downcast_ref()
     }
 
-    /// Whether the resource is `K`'s and the request is for the main resource.
+    /// True if the resource is that of `K` and the request is for the main resource.
     pub fn is_main<K: Resource>(&self) -> bool {
         self.is::<K>() && self.request.subresource.is_empty()
     }
 
-    /// Whether the resource is `K`'s, whatever the subresource.
+    /// True if the resource is that of `K`, for any subresource.
     pub fn is<K: Resource>(&self) -> bool {
         self.resource.group == K::GROUP && self.resource.resource == K::PLURAL
     }
@@ -67,13 +67,13 @@ impl Attributes<'_> {
 
 /// Consistent reads of one snapshot of the server's state; decisive ones are recorded as guards.
 pub trait Snapshot: fmt::Debug {
-    /// An object's decoded form.
+    /// Returns an object in decoded form.
     fn get_any(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Option<Arc<dyn Any + Send + Sync>>;
-    /// All objects of a namespace (`None`: of all), decoded, in key order.
+    /// Returns all decoded objects of a namespace in key order; `None`: of all namespaces.
     fn list_any(&self, group: &str, plural: &str, namespace: Option<&str>) -> Vec<Arc<dyn Any + Send + Sync>>;
-    /// Records that the decision rests on an object as it is (or on its absence).
+    /// Records that the decision depends on the present version of an object (or on its absence).
     fn guard_key(&mut self, group: &str, plural: &str, namespace: &str, name: &str);
-    /// Records that the decision rests on a collection as it is, status aside.
+    /// Records that the decision depends on the present state of a collection, except for the status of its objects.
     fn guard_collection(&mut self, group: &str, plural: &str);
 }
 
@@ -82,24 +82,24 @@ pub trait Snapshot: fmt::Debug {
 pub struct Reads<'a>(pub &'a mut dyn Snapshot);
 
 impl Reads<'_> {
-    /// An object.
+    /// Returns an object.
     pub fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
         self.0.get_any(K::GROUP, K::PLURAL, namespace, name)?.downcast().ok()
     }
 
-    /// An object, on which the decision rests.
+    /// Returns an object on which the decision depends.
     pub fn get_decisive<K: Resource>(&mut self, namespace: &str, name: &str) -> Option<Arc<K>> {
         self.0.guard_key(K::GROUP, K::PLURAL, namespace, name);
         self.get(namespace, name)
     }
 
-    /// All objects of a namespace (`None`: of all), in key order.
+    /// Returns all objects of a namespace in key order; `None`: of all namespaces.
     pub fn list<K: Resource>(&self, namespace: Option<&str>) -> Vec<Arc<K>> {
         let all = self.0.list_any(K::GROUP, K::PLURAL, namespace);
         all.into_iter().filter_map(|object| object.downcast().ok()).collect()
     }
 
-    /// All objects, on whose collection (status aside) the decision rests.
+    /// Returns all objects; the decision depends on the collection, except for their status.
     pub fn list_decisive<K: Resource>(&mut self) -> Vec<Arc<K>> {
         self.0.guard_collection(K::GROUP, K::PLURAL);
         self.list(None)
@@ -149,7 +149,8 @@ pub trait Plugin: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Warnings for the client, whatever becomes of the request; runs after the plugin's validating phase, unless that refuses.
+    /// Returns warnings for the client, also if the request fails later; runs after the plugin's validating phase
+    /// unless that refuses.
     fn warnings(&self, _attributes: &mut Attributes<'_>, _reads: &mut Reads<'_>) -> Vec<String> {
         Vec::new()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Authorization: may this user do this?
+//! Authorization: decides which requests a user may make.
 
 use std::fmt;
 
@@ -7,39 +7,39 @@ use process::User;
 
 use crate::authentication::UNAUTHENTICATED;
 
-/// What is asked for; every text is empty where it does not apply.
+/// Requested action and its target; a text that does not apply is empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// Who asks.
+    /// User that makes the request.
     pub user: &'a User,
     /// Logical cluster; `*` for requests across clusters.
     pub cluster: &'a str,
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the lower-case HTTP method for
-    /// paths that are no resource.
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for non-resource paths the
+    /// lower-case HTTP method.
     pub verb: &'a str,
     /// API group.
     pub group: &'a str,
-    /// Plural resource name; empty for paths that are no resource.
+    /// Plural resource name; empty for non-resource paths.
     pub resource: &'a str,
     /// Subresource; empty for the object itself.
     pub subresource: &'a str,
-    /// Namespace; empty for all, and for what has none.
+    /// Namespace; empty for all namespaces and for cluster-scoped resources.
     pub namespace: &'a str,
     /// Name of the object; empty for collections.
     pub name: &'a str,
-    /// Path below the cluster, for paths that are no resource.
+    /// Path below the cluster, for non-resource paths.
     pub path: &'a str,
 }
 
-/// Decides about requests.
+/// Decides whether requests are allowed.
 pub trait Authorizer: Send + Sync + fmt::Debug + 'static {
-    /// Whether the request may go on.
+    /// Returns `Ok` if the request is allowed.
     ///
     /// # Errors
     /// The reason of the refusal; may be empty.
     fn authorize(&self, question: &Question<'_>) -> Result<(), String>;
 
-    /// As [`Authorizer::authorize`], for who wants to know why.
+    /// Returns the decision on a request, with the reason also if it is allowed.
     fn explain(&self, question: &Question<'_>) -> Decision {
         match self.authorize(question) {
             Ok(()) => Decision { allowed: true, reason: String::new() },
@@ -47,18 +47,18 @@ pub trait Authorizer: Send + Sync + fmt::Debug + 'static {
         }
     }
 
-    /// What a user may do in a namespace, as far as it can be listed.
+    /// Returns the rules of a user in a namespace, as far as they can be listed.
     fn rules(&self, _user: &User, _cluster: &str, _namespace: &str) -> Rules {
         Rules { incomplete: true, ..Rules::default() }
     }
 }
 
-/// Whether something is allowed, and why.
+/// Decision of an authorizer, and its reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it is.
+    /// True if the request is allowed.
     pub allowed: bool,
-    /// Why, or why not; may be empty.
+    /// Reason of the decision; may be empty.
     pub reason: String,
 }
 
@@ -76,41 +76,41 @@ impl<A: Authorizer + ?Sized> Authorizer for std::sync::Arc<A> {
     }
 }
 
-/// What somebody may do.
+/// Rules that allow a user to make requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// For resources.
+    /// Rules for resources.
     pub resources: Vec<ResourceRule>,
-    /// For paths that are no resource.
+    /// Rules for non-resource paths.
     pub paths: Vec<PathRule>,
-    /// Whether there may be more.
+    /// True if the rules may be incomplete.
     pub incomplete: bool,
 }
 
-/// Verbs on resources; `*` is everything.
+/// Rule for resources; `*` matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceRule {
-    /// Verbs that are allowed; `*` for all.
+    /// Allowed verbs; `*` for all.
     pub verbs: Vec<String>,
     /// API groups.
     pub groups: Vec<String>,
-    /// Plural names, with `/subresource` where it is one.
+    /// Plural names, with `/subresource` for subresources.
     pub resources: Vec<String>,
-    /// Names; empty: all.
+    /// Names of objects; empty: all.
     pub names: Vec<String>,
 }
 
-/// Verbs on paths; a `*` at the end is everything below.
+/// Rule for non-resource paths; a `*` at the end matches every suffix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathRule {
-    /// Verbs that are allowed; `*` for all.
+    /// Allowed verbs; `*` for all.
     pub verbs: Vec<String>,
-    /// Paths that are allowed; one that ends with `*` stands for all that begin so.
+    /// Allowed paths; `*` at the end matches every suffix.
     pub paths: Vec<String>,
 }
 
 impl Rules {
-    /// Everything is allowed.
+    /// Returns rules that allow everything.
     pub fn everything() -> Self {
         let all = || vec!["*".to_owned()];
         let resources = vec![ResourceRule { verbs: all(), groups: all(), resources: all(), names: Vec::new() }];
@@ -118,7 +118,7 @@ impl Rules {
     }
 }
 
-/// Everybody may do everything.
+/// Authorizer that allows every request of every user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllowAll;
 
@@ -132,7 +132,7 @@ impl Authorizer for AllowAll {
     }
 }
 
-/// An authenticated user may do everything; everybody else may ask for version and health.
+/// Authorizer that allows authenticated users everything, and other users the version and health paths only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Authenticated;
 
@@ -153,7 +153,7 @@ impl Authorizer for Authenticated {
     }
 }
 
-/// Whether the user said who they are.
+/// True if the user is authenticated.
 pub(crate) fn is_known(user: &User) -> bool {
     user.groups.iter().all(|group| **group != *UNAUTHENTICATED)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A server under construction: what it stands on, what it serves, and who decides.
+//! Builder of a server: its foundation, its resources and its policies.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,10 +31,10 @@ use crate::views::{self, Renamed, View};
 use crate::webhooks::Names;
 use crate::webhooks::{WebhookCaller, Webhooks};
 
-/// What a server stands on.
+/// Log, clocks and randomness that a server depends on.
 #[derive(Clone, Debug)]
 pub struct Foundation {
-    /// The log that is the state.
+    /// Log that holds the state.
     pub log: Arc<dyn EventLog>,
     /// Landscape time.
     pub clock: Clock,
@@ -42,7 +42,7 @@ pub struct Foundation {
     pub wall: Clock,
     /// Keyed randomness, for uids and generated names.
     pub random: Random,
-    /// Id of the writer; two servers on one log have different ones.
+    /// Id of the writer; two servers that write to one log have different ids.
     pub writer: u64,
     /// Bytes of objects in recent changes that the server keeps in memory, which speeds up continued lists and watches from
     /// past revisions. Usually [`RECENT_BYTES`].
@@ -57,7 +57,7 @@ pub struct Local {
     pub time: Clock,
     /// Servers of the landscape by their names.
     pub names: Names,
-    /// Takes the way to the server, before it is ready. The headers of a front proxy name the user of a request.
+    /// Receives the transport to the server before the server is ready. The headers of a front proxy name the user of a request.
     pub offer: Box<dyn FnOnce(Transport) + Send>,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Debug for Local {
 /// Bytes of objects in recent changes that a server with many clients keeps in memory.
 pub const RECENT_BYTES: usize = 16 << 20;
 
-/// A server under construction.
+/// Builder of a [`Server`].
 pub struct Builder {
     foundation: Foundation,
     kinds: Vec<(Arc<dyn Kind>, bool)>,
@@ -100,7 +100,7 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// A server without resources and clusters, which allows everything.
+    /// Creates a builder of a server without resources and clusters, which allows everything.
     pub fn new(foundation: Foundation) -> Self {
         Self {
             foundation,
@@ -145,25 +145,25 @@ impl Builder {
         self
     }
 
-    /// Folds a resource that somebody else serves, so that admission and namespace checks can read it.
+    /// Folds a resource that another server serves, so that admission and namespace checks can read it.
     pub fn known<O: Object>(mut self, info: &ResourceInfo) -> Self {
         self.kinds.push((Arc::new(Typed::<O, _>::new(&info.at(self.release), Generic)), false));
         self
     }
 
-    /// Serves a resource that is stored as another, which is served, too: [`views::EVENTS`](crate::views::EVENTS).
+    /// Serves a resource whose objects are stored as another served resource: [`views::EVENTS`](crate::views::EVENTS).
     pub fn view(mut self, info: &ResourceInfo, target: &ResourceInfo, renamed: Renamed) -> Self {
         self.views.push(View::new(&info.at(self.release), target, renamed, None));
         self
     }
 
-    /// Serves a resource that a cluster defines for itself: its row has no tree.
+    /// Serves a custom resource of a cluster: its row has no tree.
     pub fn custom(mut self, info: &ResourceInfo, shape: Shape, strategy: impl Strategy<DynamicObject>) -> Self {
         self.kinds.push((Arc::new(Typed::<DynamicObject, _>::shaped(info, shape, strategy)), true));
         self
     }
 
-    /// Serves another version of a resource that a cluster defines for itself, which is stored as `target`.
+    /// Serves another version of a custom resource of a cluster, which is stored as `target`.
     pub fn custom_version(mut self, info: &ResourceInfo, described: Node, target: &ResourceInfo) -> Self {
         self.views.push(View::new(info, target, views::VERSION, Some(described)));
         self
@@ -176,31 +176,31 @@ impl Builder {
         self
     }
 
-    /// Answers a subresource that the row of a resource names by a hook.
+    /// Answers a subresource, which the row of the resource names, by a hook.
     pub fn subresource(mut self, info: &ResourceInfo, name: &'static str, hook: impl Subresource) -> Self {
         self.subresources.push((info.clone(), name, Arc::new(hook)));
         self
     }
 
-    /// Who knows what a token of a TokenReview is worth; without this no token is worth anything.
+    /// Sets the authenticator of the tokens in TokenReviews. Default: no token is valid.
     pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
         self.authenticator = Some(authenticator);
         self
     }
 
-    /// Asks the webhooks that clusters configure, and how they are reached; without this nobody is asked.
+    /// Sets the caller of the webhooks that clusters configure. Default: no webhook is called.
     pub fn webhooks(mut self, caller: Arc<dyn WebhookCaller>) -> Self {
         self.webhooks = Some(caller);
         self
     }
 
-    /// Checks behind `/livez` and `/readyz` of every cluster.
+    /// Sets the checks behind `/livez` and `/readyz` of every cluster.
     pub fn health(mut self, health: Health) -> Self {
         self.health = health;
         self
     }
 
-    /// What `/metrics` of every cluster shows; without this it does not exist.
+    /// Serves metrics at `/metrics` of every cluster. Default: the path does not exist.
     pub fn metrics(mut self, metrics: Metrics) -> Self {
         self.metrics = Some(metrics);
         self
@@ -225,44 +225,44 @@ impl Builder {
         self
     }
 
-    /// Decides about requests; without this everybody may do everything.
+    /// Sets the authorizer. Default: [`AllowAll`](crate::authorization::AllowAll).
     pub fn authorizer(mut self, authorizer: impl Authorizer) -> Self {
         self.authorizer = Arc::new(authorizer);
         self
     }
 
-    /// Which clusters exist; without this there are none.
+    /// Sets the logical clusters. Default: none.
     pub fn clusters(mut self, clusters: impl Clusters) -> Self {
         self.clusters = Arc::new(clusters);
         self
     }
 
-    /// Key of the annotation in which objects listed through cluster `*` carry their cluster.
+    /// Sets the key of the annotation that names the cluster of objects listed through cluster `*`.
     pub fn cluster_annotation(mut self, key: &'static str) -> Self {
         self.cluster_annotation = key;
         self
     }
 
-    /// The `User-Agent`s of the landscape's own commands, up to the slash: what they create is not tracked until somebody
-    /// applies to it, as what components create.
+    /// Sets the `User-Agent`s of the landscape's own commands, up to the slash: objects that they create have no
+    /// managed fields until a client applies to them, like objects that components create.
     pub fn own_agents(mut self, names: &'static [&'static str]) -> Self {
         self.own_agents = names;
         self
     }
 
-    /// Follows one logical cluster only; of others nothing is known.
+    /// Folds one logical cluster only; objects of others are not known.
     pub fn folds(mut self, cluster: &'static str) -> Self {
         self.folds = Some(cluster);
         self
     }
 
-    /// Tells an observer of a resource's changes, whether or not the server knows the resource otherwise.
+    /// Notifies an observer of a resource's changes, also if the server does not serve or fold the resource otherwise.
     pub fn observer(mut self, group: &str, plural: &str, observer: Arc<dyn Observer>) -> Self {
         self.observers.entry(format!("{group}/{plural}").into()).or_default().push(observer);
         self
     }
 
-    /// The server. It follows the log whenever it is called, and between calls once [`Server::start`] was called.
+    /// Builds the server. It follows the log on every call, and also between calls once [`Server::start`] was called.
     pub fn build(self) -> Server {
         let (kinds, is_served) = one_per_resource(self.kinds);
         let writer = self.foundation.writer;

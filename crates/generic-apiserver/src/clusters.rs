@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Logical clusters: which exist, and which resources each one serves.
+//! Logical clusters and the resources that each one serves.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,33 +13,33 @@ use crate::admission::Reads;
 /// A logical cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
-    /// Version that `/version` answers, without the leading `v`.
+    /// Version that `/version` reports, without the leading `v`.
     pub kubernetes_version: Arc<str>,
 }
 
-/// Which logical clusters exist.
+/// Source of the logical clusters.
 pub trait Clusters: Send + Sync + fmt::Debug + 'static {
-    /// The cluster whose objects say which clusters exist: [`Clusters::get`] reads in it.
+    /// Name of the cluster whose objects define the existing clusters: [`Clusters::get`] reads in it.
     fn home(&self) -> &'static str {
         ""
     }
 
-    /// A cluster, if it exists.
+    /// Returns a cluster, if it exists.
     fn get(&self, name: &str, reads: &Reads<'_>) -> Option<Cluster>;
 
-    /// Whether anybody may know that a cluster exists; of others those who do not say who they are hear nothing, whether
-    /// they exist or not.
+    /// True if unauthenticated clients may learn that a cluster exists; for other clusters their requests are refused
+    /// in the same way whether the cluster exists or not.
     fn is_public(&self, _name: &str) -> bool {
         true
     }
 
-    /// Release of the CustomResourceDefinitions that a cluster's software has installed, which is the release of the kinds
-    /// that stand for them ([`ResourceInfo::custom`]); `None`: that of the server.
+    /// Release of the CustomResourceDefinitions that a cluster's software has installed, which is also the release of
+    /// the corresponding kinds ([`ResourceInfo::custom`]); `None`: that of the server.
     fn definitions(&self, _cluster: &str) -> Option<Release> {
         None
     }
 
-    /// Whether a cluster serves a resource.
+    /// True if a cluster serves a resource.
     fn serves(&self, _cluster: &str, _resource: &ResourceInfo) -> bool {
         true
     }
@@ -50,7 +50,7 @@ pub trait Clusters: Send + Sync + fmt::Debug + 'static {
 pub struct FixedClusters(pub BTreeMap<String, Arc<str>>);
 
 impl FixedClusters {
-    /// Clusters that all have one version.
+    /// Creates clusters that all have the same version.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>, kubernetes_version: &str) -> Self {
         Self(names.into_iter().map(|name| (name.to_owned(), kubernetes_version.into())).collect())
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Servers behind a server: each answers for the resources that one cluster defines for itself.
+//! Delegates: servers behind a server, each of which answers for the custom resources of one cluster.
 //!
-//! A kind of such a resource has other names and another schema in each cluster, and comes and goes while the server
-//! runs; so it is served by a server of its own, over the same log, which is replaced when a definition changes. Requests
-//! are authenticated and authorized in front; discovery and OpenAPI show both as one.
+//! A custom kind has other names and another schema in each cluster, and definitions are created and deleted while the
+//! server runs; so custom resources of a cluster have a server of their own, over the same log, which is replaced when
+//! a definition changes. The front server authenticates and authorizes requests; discovery and OpenAPI show both
+//! servers as one.
 //!
-//! **Invariant.** What the server in front serves in a cluster is never handed on.
+//! **Invariant.** Requests for resources that the front server serves in a cluster are never delegated.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +19,7 @@ use serde_json::Value;
 use crate::server::{Inner, Server};
 use crate::storage::range;
 
-/// The servers behind a server, by cluster.
+/// The delegates of a server, by cluster.
 #[derive(Default)]
 pub(crate) struct Delegates(RwLock<BTreeMap<String, Arc<Inner>>>);
 
@@ -29,7 +30,7 @@ impl fmt::Debug for Delegates {
 }
 
 impl Delegates {
-    /// The server behind for a cluster.
+    /// Returns the delegate for a cluster.
     pub(crate) fn of(&self, cluster: &str) -> Option<Arc<Inner>> {
         self.0.read().get(cluster).cloned()
     }
@@ -48,21 +49,21 @@ impl Delegates {
 }
 
 impl Server {
-    /// Hands requests for resources that this server does not serve in a cluster to another server from now on; `None`: to
-    /// nobody. Watches that the server had until now end; requests that it is answering go on.
+    /// Delegates requests for resources that this server does not serve in a cluster to another server from now on;
+    /// `None`: to no server. Watches of the previous delegate end; its pending requests continue.
     pub fn delegate(&self, cluster: &str, server: Option<Self>) {
         if let Some(old) = self.0.delegates.replace(cluster, server.map(|server| server.0)) {
             old.backend.store.retire();
         }
     }
 
-    /// The server behind for a cluster.
+    /// Returns the delegate for a cluster.
     pub fn delegate_of(&self, cluster: &str) -> Option<Self> {
         self.0.delegates.of(cluster).map(Self)
     }
 
-    /// The trees of all objects of a resource that this server folds, as of now, in key order; none if the log cannot be
-    /// reached.
+    /// Returns the trees of all objects of a resource that this server folds, as of now, in key order; none if the log
+    /// cannot be reached.
     pub fn trees<'a>(&'a self, cluster: &'a str, group: &'a str, plural: &'a str) -> BoxFuture<'a, Vec<Value>> {
         Box::pin(async move {
             let store = &self.0.backend.store;

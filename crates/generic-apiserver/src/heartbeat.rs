@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use crate::kind::Names;
 
-/// Number of the section that holds the status; the one before it holds everything else beside metadata.
+/// Number of the section that holds the status; the section before it holds everything else except metadata.
 const STATUS: usize = 4;
 
-/// Whether an update changes heartbeat fields of the kind and nothing else.
+/// True if an update changes heartbeat fields of the kind and nothing else.
 pub(crate) fn is_only(names: &Names, old: &Sections, new: &Sections) -> bool {
     let paths: Vec<Vec<&str>> = names.info.heartbeat_fields.iter().map(|path| segments(path)).collect();
     if paths.is_empty() {
         return false;
     }
-    // A section that differs must hold a heartbeat field, or there is no need to read it.
+    // A section that differs must hold a heartbeat field; otherwise there is no need to read it.
     let may_differ = |section: usize| {
         let in_section = |path: &Vec<&str>| (path.first() == Some(&"status")) == (section == STATUS);
         section >= STATUS - 1 && paths.iter().any(in_section)

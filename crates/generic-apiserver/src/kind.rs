@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One served kind without its type: what handlers need of `O` and its strategy.
+//! A served kind without its type: operations that handlers need of `O` and its strategy.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -25,18 +25,18 @@ use crate::storage::stored;
 /// An object whose type only its [`Kind`] knows.
 pub(crate) type AnyObject = dyn Any + Send + Sync;
 
-/// Whether a subresource is a part of its object, or the whole of it by another door. All others exist only where a hook
-/// answers for them.
+/// True if a subresource is a part of its object or another way to change the whole object. Other subresources exist
+/// only where a hook answers them.
 pub(crate) fn is_part(subresource: &str) -> bool {
     matches!(subresource, "approval" | "binding" | "ephemeralcontainers" | "finalize" | "scale" | "status")
 }
 
-/// Names of a kind, made once.
+/// Names of a kind, computed once.
 pub(crate) struct Names {
     pub(crate) info: ResourceInfo,
-    /// What is kept of bodies.
+    /// Schema by which bodies are pruned.
     pub(crate) node: Node,
-    /// What clients are told of objects, where that is not the row's tree.
+    /// Schema of objects in OpenAPI documents; `None`: the row's tree.
     pub(crate) described: Option<Node>,
     pub(crate) scale: ScalePaths,
     pub(crate) api_version: String,
@@ -70,7 +70,7 @@ impl Names {
         }
     }
 
-    /// Whether the resource has a subresource that is read and written like its object.
+    /// True if the resource has a subresource that is read and written like its object.
     pub(crate) fn has_part(&self, name: &str) -> bool {
         self.has_subresource(name) && is_part(name) && self.info.serves(name)
     }
@@ -82,24 +82,24 @@ impl Names {
 
 /// The operations of a kind.
 ///
-/// Objects handed in are of the kind's own type: they come from [`Kind::read_tree`], [`Kind::copy`] or the store.
+/// Objects that are passed in have the kind's own type: they result from [`Kind::read_tree`], [`Kind::copy`] or the store.
 pub(crate) trait Kind: Send + Sync {
     fn names(&self) -> &Names;
-    /// The kind in the form of a release.
+    /// Returns the kind in the form of a release.
     fn at(&self, release: Release) -> Arc<dyn Kind>;
     /// True if [`Kind::pruned`] may return something.
     fn prunes(&self) -> bool;
-    /// A stored object without the fields that the release of a custom kind does not have; `None`: it has none of them.
+    /// Returns a stored object without the fields that the release of a custom kind does not have; `None`: it has none of these.
     fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections>;
     fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
-    /// A stored object with a merge patch that [`decode::merge_patch`] has pruned.
+    /// Returns a stored object with a merge patch that [`decode::merge_patch`] has pruned.
     fn merged(&self, old: &AnyObject, patch: Value) -> Result<Box<AnyObject>, String>;
-    /// The object of bytes that this or another server has stored.
+    /// Decodes an object from bytes that this or another server has stored.
     fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String>;
-    /// Sets defaults of fields that an object lacks because a release that did not know them has stored it. The section of
-    /// all but metadata and status as it is stored with them, if it differs from that of `stored`.
+    /// Sets defaults of fields that an object lacks because it was stored by a release that did not know them. Returns
+    /// the encoded section of everything except metadata and status, if it differs from that of `stored`.
     fn default_served(&self, object: &mut AnyObject, stored: &Sections) -> Option<Bytes>;
-    /// What is shown of a stored object where the kind's schema was another when it was stored.
+    /// Returns the served form of an object that was stored under another schema of the kind; `None`: as stored.
     fn present(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections>;
     fn to_tree(&self, object: &AnyObject) -> Value;
     /// [`Object::to_tree_without_entries`].
@@ -111,9 +111,9 @@ pub(crate) trait Kind: Send + Sync {
     /// [`Object::keep_fields`].
     fn keep_fields(&self, object: &mut AnyObject, old: &AnyObject, except: &[&str]) -> bool;
     fn encode(&self, object: &AnyObject) -> Sections;
-    /// As [`Kind::encode`] for a change of `old`, whose sections are `stored`: what did not change is not written anew.
+    /// Encodes a change of `old`, whose sections are `stored`, like [`Kind::encode`]; unchanged sections are reused.
     fn encode_change(&self, object: &AnyObject, old: &AnyObject, stored: &Sections) -> Sections;
-    /// What a new object is before anybody has set a field: Go never leaves out a struct.
+    /// Returns the tree of a new object in which no field was set: Go never leaves out a struct.
     fn empty_tree(&self) -> Value;
     /// [`Object::differing_trees`].
     fn differing_trees(&self, object: &AnyObject, old: &AnyObject) -> DifferingTrees;
@@ -139,11 +139,11 @@ pub(crate) trait Kind: Send + Sync {
     fn returns_deleted_object(&self) -> bool;
 }
 
-/// A kind whose objects are an `O`.
+/// A kind whose objects have type `O`.
 ///
 /// Defaulting is that of the newest release: a typed object may have defaults in fields that the row's release does not
-/// know. They are left out of every tree and of what is stored; an object that is read from the log has them again
-/// ([`Kind::default_served`]), so that they are no difference between two versions of it.
+/// know. These are left out of every tree and of stored objects; an object that is read from the log has them again
+/// ([`Kind::default_served`]), so that they do not count as a difference between two versions of it.
 pub(crate) struct Typed<O, S> {
     names: Names,
     /// Fields that the row's release does not know.
@@ -153,7 +153,7 @@ pub(crate) struct Typed<O, S> {
 }
 
 impl<O, S> Typed<O, S> {
-    /// A tree of an object without what the row's release does not know.
+    /// Returns the tree of an object without fields that the row's release does not know.
     fn known(&self, mut tree: Value) -> Value {
         for path in self.names.info.unknown_fields() {
             remove(&mut tree, path);
@@ -161,8 +161,9 @@ impl<O, S> Typed<O, S> {
         tree
     }
 
-    /// Sections of an object without what the row's release does not know. Those that are shared with `stored` are without it
-    /// already, except of a custom kind: its stored objects are pruned when they are written.
+    /// Returns the sections of an object without fields that the row's release does not know. Sections that are shared
+    /// with `stored` lack them already, except those of a custom kind: its stored objects are pruned when they are
+    /// written.
     fn known_sections(&self, mut sections: Sections, stored: Option<&Sections>) -> Sections {
         for field in &self.unknown {
             let is_status = field.part() == 4;
@@ -206,13 +207,13 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
         Self { names, unknown, strategy, kind: PhantomData }
     }
 
-    /// True if trees of the kind leave out what Go leaves out. Typed objects do so by themselves; what users define has no Go
-    /// behind it.
+    /// True if trees of the kind leave out the zero values that Go leaves out. Typed objects do so by themselves;
+    /// custom kinds have no Go type.
     fn leaves_out_zeros(&self) -> bool {
         !O::KEEPS_OPAQUE && !self.names.info.custom
     }
 
-    /// A stored object with the defaults of fields that came later, if it lacks any.
+    /// Returns a stored object with the defaults of fields that were added later, if it lacks any.
     fn with_released_defaults(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
         self.names.info.released_defaults().find(|field| lacks(stored, field))?;
         let mut object = O::from_served(&stored.parts.concat()).ok()?;
@@ -245,7 +246,7 @@ fn with_structs(mut tree: Value, node: &Node) -> Value {
     tree
 }
 
-/// Whether a field is a struct that Go never leaves out.
+/// True if a field is a struct that Go never leaves out.
 fn is_struct(field: &Field) -> bool {
     field.emit == Emit::Always && field.node.as_object().is_some()
 }
@@ -332,7 +333,7 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         }
         let bytes = stored.parts.concat();
         let read = || serde_json::from_slice::<Value>(&bytes).ok();
-        // What does not fit the schema any more is shown as it is.
+        // An object that does not fit the schema any more is shown as it is.
         let tree = decode::tree(read()?, &self.names.node).map_or_else(|_| read(), |decoded| Some(decoded.tree))?;
         let mut object = O::from_tree(tree).ok()?;
         self.strategy.default(&mut object);

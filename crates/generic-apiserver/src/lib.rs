@@ -4,15 +4,14 @@
 //! **Invariants.** The name of the product that runs on it appears in no identifier. No reconcile loops. One file
 //! chooses HTTP codes. A read never returns data older than the log's head at the request's arrival.
 //!
-//! **Tour.** [`Builder`] makes a [`Server`]; `routes` what it serves; `handlers` what each verb does, `handlers::write` the way of
-//! an object to the log; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
-//! [`observer`] who is told of changes;
-//! [`clusters`] logical clusters; `delegates` servers of what clusters define for themselves; [`authentication`] who
-//! asks; [`authorization`] who may do what; [`http`] HTTPS in
-//! front; `openapi` what clients learn about kinds; [`protobuf`] bodies that are no JSON; [`validator`] what must hold of
-//! every watch.
+//! **Tour.** [`Builder`] creates a [`Server`]; `routes` lists its resources; `handlers` implements the verbs, and
+//! `handlers::write` the append of an object to the log; [`registry`] defines the hooks of a kind; [`admission`] the
+//! chain of checks; [`observer`] notification of changes; [`clusters`] logical clusters; `delegates` servers of custom
+//! resources; [`authentication`] the users of requests; [`authorization`] their permissions; [`http`] the HTTPS front
+//! end; `openapi` schemas of kinds for clients; [`protobuf`] bodies in protobuf; [`validator`] the guarantees of every
+//! watch.
 //!
-//! Managed fields are a section of stored objects; `handlers::ownership` tells which objects have them.
+//! Managed fields are a section of stored objects; `handlers::ownership` decides which objects have them.
 
 pub mod admission;
 pub mod authentication;

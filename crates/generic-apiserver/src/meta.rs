@@ -10,10 +10,10 @@ use apimachinery::{Status, validation};
 use crate::kind::Names;
 use crate::status::Failure;
 
-/// Keys and values of all annotations together, in bytes.
+/// Maximum total size of keys and values of all annotations, in bytes.
 const ANNOTATIONS: usize = 256 * 1024;
 
-/// 400: another name than the URL's.
+/// Returns the 400 for an object whose name differs from that in the URL.
 pub(crate) fn name_mismatch(given: &str, url: &str) -> Failure {
     Failure::BadRequest(format!("the name of the object ({given}) does not match the name on the URL ({url})"))
 }
@@ -29,7 +29,7 @@ pub(crate) fn resource_version(text: &str) -> Result<u64, Failure> {
     parse_uint(text).map_err(|why| Status::failure(500, "", why).into())
 }
 
-/// A number of 64 bits, as Go reads it; the error is in Go's words.
+/// Parses an unsigned number of 64 bits as Go does; the error has Go's text.
 pub(crate) fn parse_uint(text: &str) -> Result<u64, String> {
     let failed = |why: &str| format!("strconv.ParseUint: parsing {text:?}: {why}");
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -38,7 +38,7 @@ pub(crate) fn parse_uint(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| failed("value out of range"))
 }
 
-/// Removes owner references that are there twice; what the client is to be told of them.
+/// Removes duplicate owner references; returns the warning for the client, if there were any.
 ///
 /// Source: k8s.io/apiserver pkg/endpoints/handlers/rest.go.
 pub(crate) fn dedup_owners(meta: &mut ObjectMeta, after_admission: bool) -> Option<String> {
@@ -62,7 +62,7 @@ pub(crate) fn dedup_owners(meta: &mut ObjectMeta, after_admission: bool) -> Opti
     })
 }
 
-/// What is wrong with a new object's metadata.
+/// Returns the violations in a new object's metadata.
 pub(crate) fn validate_create(meta: &ObjectMeta, names: &Names) -> Vec<FieldError> {
     let path = Path::new("metadata");
     let mut errors = Vec::new();
@@ -120,7 +120,7 @@ pub(crate) fn validate_update(
         }
     }
     errors.extend(marks);
-    // What is stored already was valid: only what changed is looked at.
+    // The stored metadata was valid: only changes are validated.
     if meta.labels != old.labels
         || meta.annotations != old.annotations
         || meta.owner_references != old.owner_references

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In which form an answer is wanted.
+//! Negotiation of the form of responses, and media types of request bodies.
 
 use apimachinery::status::reason;
 use http::Method;
@@ -10,7 +10,7 @@ use crate::request::Call;
 use crate::status::{Failure, Result};
 
 const JSON: &str = "application/json";
-/// Media types of watches, as the router of typed kinds knows them.
+/// Media types of watches that the router of typed kinds supports.
 const STREAMS: [&str; 2] = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
 /// Media types of patches of typed kinds.
 pub(crate) const PATCHES: [&str; 4] = [
@@ -21,7 +21,7 @@ pub(crate) const PATCHES: [&str; 4] = [
 ];
 pub(crate) const YAML: &str = "application/yaml";
 
-/// Form of objects in an answer.
+/// Form of objects in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The object itself.
@@ -47,7 +47,7 @@ pub(crate) fn form(accept: &str) -> Option<Form> {
     clauses.iter().find_map(|(_, clause)| satisfy(clause))
 }
 
-/// Whether the first clause that can be satisfied asks for YAML.
+/// True if the first clause that can be satisfied requests YAML.
 pub(crate) fn prefers_yaml(accept: &str) -> bool {
     let mut clauses: Vec<(f32, &str)> = accept.split(',').map(|clause| (weight(clause), clause.trim())).collect();
     clauses.sort_by(|left, right| right.0.total_cmp(&left.0));
@@ -59,7 +59,7 @@ fn is_yaml(clause: &str) -> bool {
     media(clause) == YAML && transform(clause).0.is_empty()
 }
 
-/// Version of `apidiscovery.k8s.io` in which discovery is wanted; `None`: the classic form.
+/// Requested version of `apidiscovery.k8s.io` for discovery; `None`: the classic form.
 pub(crate) fn discovery_form(accept: &str) -> Option<&'static str> {
     let mut clauses: Vec<(f32, &str)> = accept.split(',').map(|clause| (weight(clause), clause.trim())).collect();
     clauses.sort_by(|left, right| right.0.total_cmp(&left.0));
@@ -173,24 +173,24 @@ pub(crate) fn input(content_type: &str) -> Input {
     }
 }
 
-/// The refusal of a body in another form.
+/// Returns the refusal of a body in an unsupported media type.
 pub(crate) fn unsupported_body(has_messages: bool) -> Failure {
     Failure::UnsupportedMediaType(served(has_messages))
 }
 
-/// The refusal of an answer in another form.
+/// Returns the refusal of a request whose response cannot have an accepted media type.
 pub(crate) fn not_acceptable(has_messages: bool) -> Failure {
     let text = format!("only the following media types are accepted: {}", served(has_messages).join(", "));
     Failure::NotAcceptable(text)
 }
 
-/// Refusal of a watch in an unsupported media type.
+/// Returns the refusal of a watch in an unsupported media type.
 pub(crate) fn no_such_stream(has_messages: bool) -> Failure {
     let streams = &STREAMS[..if has_messages { 2 } else { 1 }];
     Failure::NotAcceptable(format!("only the following media types are accepted: {}", streams.join(", ")))
 }
 
-/// Media types of objects; kinds of CustomResourceDefinitions have no messages in protobuf.
+/// Media types of objects; custom kinds have no protobuf messages.
 fn served(has_messages: bool) -> Vec<&'static str> {
     let mut types = vec![JSON, YAML];
     if has_messages {
@@ -199,7 +199,7 @@ fn served(has_messages: bool) -> Vec<&'static str> {
     types
 }
 
-/// The media type without its parameters, in small letters.
+/// Returns the media type without its parameters, in lower case.
 pub(crate) fn media(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn discovery_is_aggregated_for_those_who_prefer_it() {
+    fn aggregated_discovery_is_chosen_by_preference() {
         let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
         let beta = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
         for (accept, expected) in [

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who is told what a server folds, in the order of the log: an index of its own, of kinds that the server need not serve.
+//! Observers of the changes that a server folds, in the order of the log: for indexes of their own, also of kinds that
+//! the server does not serve.
 
 use std::fmt;
 
 use bytes::Bytes;
 
-/// One object as it is now, or that is gone.
+/// Present state of one object, or its deletion.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed<'a> {
     /// API group.
@@ -18,16 +19,16 @@ pub struct Observed<'a> {
     pub namespace: &'a str,
     /// Name of the object.
     pub name: &'a str,
-    /// Head, metadata, managed fields, the rest, status: one after the other they are the object as it is served, without
-    /// its resource version. `None`: it is gone.
+    /// Head, metadata, managed fields, the rest, status: concatenated they are the object as it is served, without its
+    /// resource version. `None`: the object was deleted.
     pub parts: Option<&'a [Bytes; 5]>,
 }
 
-/// Place of an object's rest, which is mostly its `spec`, among [`Observed::parts`].
+/// Index of an object's rest, which is mostly its `spec`, in [`Observed::parts`].
 pub const REST: usize = 3;
 
 impl Observed<'_> {
-    /// The object as it is served, but for its resource version; `None`: it is gone, or cannot be read.
+    /// Returns the object as it is served, except for its resource version; `None`: it was deleted, or cannot be read.
     pub fn tree(&self) -> Option<serde_json::Value> {
         let [identity, rest @ ..] = self.parts?;
         let mut text = identity.to_vec();
@@ -38,13 +39,13 @@ impl Observed<'_> {
     }
 }
 
-/// Is told of changes.
+/// Receives changes.
 ///
-/// It is called while the server is locked, so it must not ask the server anything.
+/// Its methods are called while the server is locked, so they must not call the server.
 pub trait Observer: Send + Sync + fmt::Debug + 'static {
-    /// Forget everything: the whole state follows.
+    /// Discards all state: the whole state follows.
     fn reset(&self);
 
-    /// An object was written or is gone.
+    /// Handles an object that was written or deleted.
     fn changed(&self, object: &Observed<'_>);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects, lists and frames in the form that was asked for.
+//! Encoding of objects, lists and watch frames in the requested form.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::storage::stored::{self, EventType, Stored};
 use crate::storage::watcher::Occasion;
 use crate::table;
 
-/// What the metadata of a list says of the pages to come.
+/// Pagination fields in the metadata of a list.
 #[derive(Debug, Default)]
 pub(crate) struct ListEnd {
     pub(crate) continue_token: String,
@@ -58,7 +58,7 @@ pub(crate) fn list(scope: &Scope, objects: &[Arc<Stored>], revision: Revision, e
     }
 }
 
-/// Objects without the fields that their kind does not have.
+/// Returns the objects without the fields that their kind does not have.
 fn shown<'a>(scope: &Scope, objects: &'a [Arc<Stored>]) -> Cow<'a, [Arc<Stored>]> {
     if !scope.kind.prunes() {
         return Cow::Borrowed(objects);
@@ -67,7 +67,7 @@ fn shown<'a>(scope: &Scope, objects: &'a [Arc<Stored>]) -> Cow<'a, [Arc<Stored>]
     Cow::Owned(objects.iter().map(one).collect())
 }
 
-/// A list in plain JSON; items of typed kinds say neither their kind nor its version, since the list does.
+/// Encodes a list in plain JSON; items of typed kinds omit kind and version, since the list has them.
 pub(crate) fn plain_list(scope: &Scope, objects: &[Arc<Stored>], revision: Revision) -> Bytes {
     json_list(scope, &shown(scope, objects), &ListEnd::default().metadata(revision))
 }
@@ -102,7 +102,7 @@ fn write_object(scope: &Scope, object: &Stored, out: &mut Vec<u8>) {
     }
 }
 
-/// The object's tree as it is served.
+/// Returns the object's tree as it is served.
 pub(crate) fn tree(scope: &Scope, object: &Stored) -> Value {
     let mut out = Vec::with_capacity(object.size());
     write_object(scope, object, &mut out);
@@ -119,7 +119,7 @@ pub(crate) fn partial(scope: &Scope, object: &Stored, version: &str) -> Value {
     })
 }
 
-/// One object in the form that was asked for.
+/// Encodes one object in the requested form.
 pub(crate) fn object(scope: &Scope, object: &Stored) -> Bytes {
     match scope.form {
         Form::Object => object.bytes(),
@@ -137,7 +137,7 @@ pub(crate) fn object(scope: &Scope, object: &Stored) -> Bytes {
     }
 }
 
-/// A frame of a watch.
+/// Encodes a frame of a watch.
 pub(crate) fn frame(scope: &Scope, type_: EventType, object: &Arc<Stored>, first: bool) -> Bytes {
     let object = &shown(scope, std::slice::from_ref(object))[0];
     let shown = match scope.form {
@@ -152,7 +152,7 @@ pub(crate) fn frame(scope: &Scope, type_: EventType, object: &Arc<Stored>, first
     format!("{{\"type\":\"{}\",\"object\":{shown}}}\n", type_.as_str()).into()
 }
 
-/// A bookmark: nothing but a resource version, and the mark of the end of the initial state.
+/// Encodes a bookmark: only a resource version, and the mark of the end of the initial state.
 pub(crate) fn bookmark(scope: &Scope, revision: Revision, occasion: Occasion, first: bool) -> Bytes {
     let names = scope.names();
     let mut metadata = json!({ "resourceVersion": revision.to_string(), "creationTimestamp": null });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whose an object is, read from what is appended to the log.
+//! The controller of an object, read from the sections that are appended to the log.
 
 use apimachinery::meta::OwnerReference;
 use eventlog::Sections;
 use eventlog::livelock::Owner;
 use serde::Deserialize;
 
-/// What is read of metadata.
+/// The part of metadata that is read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
@@ -14,10 +14,10 @@ struct Metadata {
     owner_references: Vec<OwnerReference>,
 }
 
-/// The controller of an object, by its section of metadata.
+/// Returns the controller of an object, from its section of metadata.
 pub fn controller_of(object: &Sections) -> Option<Owner> {
     let section = std::str::from_utf8(&object.parts[1]).ok()?;
-    // Most objects have none, and need not be parsed.
+    // Most objects have none and need not be parsed.
     if !section.contains("\"ownerReferences\":[") {
         return None;
     }

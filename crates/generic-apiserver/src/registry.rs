@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The hooks of a kind (`k8s.io/apiserver/pkg/registry/rest`): what happens to an object between decoding and storage.
+//! The hooks of a kind (`k8s.io/apiserver/pkg/registry/rest`), which process an object between decoding and storage.
 //!
 //! ```text
 //! create  decode, default, mutating admission, prepare_for_create, validate_create, warnings, canonicalize, validating admission
@@ -16,56 +16,56 @@ use process::User;
 
 use crate::authentication::UserDetails;
 
-/// What hooks and admission may know of a request.
+/// Context of a request for hooks and admission.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
     /// Logical cluster.
     pub cluster: Arc<str>,
     /// Landscape time of the request.
     pub now: DateTime<Utc>,
-    /// Who asks.
+    /// User that makes the request.
     pub user: User,
-    /// What is known of who asks beside name and groups.
+    /// Uid and extra fields of the user.
     pub details: UserDetails,
     /// `""`, `status`, `binding`, …
     pub subresource: Arc<str>,
-    /// Whether nothing will be stored.
+    /// True if the request is a dry run: nothing is stored.
     pub dry_run: bool,
     /// True if a whole collection is being deleted.
     pub collection: bool,
 }
 
-/// How the server raises `metadata.generation` for a kind.
+/// Rule by which the server raises `metadata.generation` of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Generation {
-    /// 1 at creation, plus one when anything outside metadata and status changes semantically.
+    /// 1 at creation, incremented when anything outside metadata and status changes semantically.
     #[default]
     Standard,
-    /// 1 at creation; the strategy's `prepare_for_update` does the rest.
+    /// 1 at creation; the strategy's `prepare_for_update` raises it.
     Strategy,
     /// The kind has none.
     None,
 }
 
-/// The trees of a kind whose row has none: one that a cluster defines for itself.
+/// The schemas of a kind whose row has none: a custom kind of a cluster.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// What is kept of bodies.
+    /// Schema by which bodies are pruned.
     pub pruned: Node,
-    /// What clients are told of objects.
+    /// Schema of objects in OpenAPI documents.
     pub described: Node,
-    /// Where `scale` reads and writes, if the kind has it.
+    /// Paths of the fields that `scale` reads and writes; `None`: the kind has no `scale`.
     pub scale: Option<ScalePaths>,
 }
 
-/// Where subresource `scale` finds its numbers, as paths of names, `.spec.replicas`.
+/// Paths of the fields of subresource `scale`, as names, `.spec.replicas`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScalePaths {
-    /// The wanted number.
+    /// Path of the desired number of replicas.
     pub wanted: &'static str,
-    /// The present number.
+    /// Path of the actual number of replicas.
     pub present: &'static str,
-    /// The selector as a text; empty: `spec.selector`, with labels.
+    /// Path of the selector as a text; empty: `spec.selector`, with labels.
     pub selector: &'static str,
 }
 
@@ -75,7 +75,7 @@ impl Default for ScalePaths {
     }
 }
 
-/// The strategy of kinds that need nothing but the generic behaviour.
+/// Strategy with only the generic behaviour.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Generic;
 
@@ -83,8 +83,9 @@ impl<O: Object> Strategy<O> for Generic {}
 
 /// The hooks of a kind. Every method has the generic behaviour as its default.
 ///
-/// The server itself does before `prepare_for_*`: name generation, uid, creation timestamp, namespace, reset of
-/// `status` on the main resource, keeping of everything but `status` (and metadata) on `status`, immutable metadata.
+/// Before `prepare_for_*` the server itself generates the name, sets uid, creation timestamp and namespace, resets
+/// `status` on the main resource, keeps everything except `status` (and metadata) on subresource `status`, and keeps
+/// immutable metadata.
 ///
 /// ```
 /// use apimachinery::DynamicObject;
@@ -109,20 +110,20 @@ pub trait Strategy<O: Object>: Send + Sync + 'static {
     /// Changes a new object before validation.
     fn prepare_for_create(&self, _object: &mut O, _request: &RequestContext) {}
 
-    /// All violations of a new object, in field order.
+    /// Returns all violations of a new object, in field order.
     fn validate_create(&self, _object: &O, _request: &RequestContext) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// Changes an updated object before validation; `request.subresource` tells which door it came through.
+    /// Changes an updated object before validation; `request.subresource` names the subresource of the request.
     fn prepare_for_update(&self, _object: &mut O, _old: &O, _request: &RequestContext) {}
 
-    /// All violations of an update, in field order.
+    /// Returns all violations of an update, in field order.
     fn validate_update(&self, _object: &O, _old: &O, _request: &RequestContext) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// True if validation may take longer than any body explains, since clients choose its rules.
+    /// True if validation may take longer than the size of the body suggests, since clients choose its rules.
     fn validates_long(&self) -> bool {
         false
     }
@@ -130,27 +131,27 @@ pub trait Strategy<O: Object>: Send + Sync + 'static {
     /// Normalises an object after validation; must not add violations.
     fn canonicalize(&self, _object: &mut O) {}
 
-    /// Texts for the `Warning` header.
+    /// Returns texts for the `Warning` header.
     fn warnings(&self, _object: &O, _old: Option<&O>, _request: &RequestContext) -> Vec<String> {
         Vec::new()
     }
 
-    /// How `metadata.generation` moves.
+    /// Rule for `metadata.generation`.
     fn generation(&self) -> Generation {
         Generation::Standard
     }
 
-    /// Whether a PUT without resource version is taken.
+    /// True if a PUT without resource version is accepted.
     fn allows_unconditional_update(&self) -> bool {
         false
     }
 
-    /// Whether a PUT of a missing object creates it.
+    /// True if a PUT of a missing object creates it.
     fn allows_create_on_update(&self) -> bool {
         false
     }
 
-    /// Whether a new object may bring its status along.
+    /// True if a new object may have a status in its body.
     fn keeps_status_on_create(&self) -> bool {
         false
     }
@@ -158,17 +159,17 @@ pub trait Strategy<O: Object>: Send + Sync + 'static {
     /// Changes an object that is being marked as deleted, after its deletion timestamp was set.
     fn prepare_for_delete(&self, _object: &mut O, _request: &RequestContext) {}
 
-    /// Whether something beside `metadata.finalizers` keeps an object that was deleted.
+    /// True if something other than `metadata.finalizers` keeps an object that was deleted.
     fn holds_deletion(&self, _object: &O) -> bool {
         false
     }
 
-    /// Seconds that the object may take to go away; 0: none. `asked` is the client's wish.
+    /// Grace period of a deletion in seconds; 0: none. `asked` is the client's value.
     fn deletion_grace_seconds(&self, _object: &O, _asked: Option<i64>) -> i64 {
         0
     }
 
-    /// Whether a deletion at once answers the object instead of a `Status`.
+    /// True if an immediate deletion returns the object instead of a `Status`.
     fn returns_deleted_object(&self) -> bool {
         false
     }

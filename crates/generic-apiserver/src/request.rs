@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a request asks for: path, query, verb.
+//! Parsing of requests: path, query, verb.
 
 use std::borrow::Cow;
 use std::num::IntErrorKind;
@@ -51,12 +51,12 @@ pub(crate) struct ResourcePath {
 }
 
 impl Route {
-    /// A path outside every cluster.
+    /// Creates the route of a path outside every cluster.
     pub(crate) fn outside(path: &str) -> Self {
         Self { cluster: String::new(), path: path.to_owned(), target: Target::Other }
     }
 
-    /// `None` for a path outside every cluster.
+    /// Parses a path; `None`: it is outside every cluster.
     pub(crate) fn parse(path: &str) -> Option<Self> {
         let below = path.strip_prefix("/clusters/")?;
         let (cluster, rest) = below.split_once('/').unwrap_or((below, ""));
@@ -85,7 +85,7 @@ fn target(segments: &[&str]) -> Target {
         _ => (false, rest),
     };
     let (namespace, rest) = match rest {
-        // `/namespaces/x` and its own subresources are the Namespace, anything deeper is inside of it.
+        // `/namespaces/x` and its own subresources are the Namespace; longer paths are inside of it.
         ["namespaces", _] | ["namespaces", _, "status" | "finalize"] => ("", rest),
         ["namespaces", namespace, rest @ ..] => (*namespace, rest),
         _ => ("", rest),
@@ -107,7 +107,7 @@ fn target(segments: &[&str]) -> Target {
     })
 }
 
-/// Percent-decoding; in queries a plus is a blank. What is no UTF-8 is replaced, and a percent sign without two digits stays.
+/// Percent-decoding; in queries a plus is a blank. Invalid UTF-8 is replaced, and a percent sign without two digits stays.
 pub(crate) fn decode(text: &str, query: bool) -> Cow<'_, str> {
     if memchr2(b'%', b'+', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -116,7 +116,7 @@ pub(crate) fn decode(text: &str, query: bool) -> Cow<'_, str> {
     Cow::Owned(percent_decode_str(&blanks).decode_utf8_lossy().into_owned())
 }
 
-/// The parameters behind the question mark; of several the first counts.
+/// Parameters after the question mark; of parameters with the same name the first counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
@@ -141,21 +141,21 @@ impl Query {
         self.get(name).unwrap_or_default()
     }
 
-    /// Replaces the value of a parameter, if it is there.
+    /// Replaces the value of a parameter, if it is present.
     pub(crate) fn change(&mut self, name: &str, change: impl Fn(&str) -> String) {
         for (_, value) in self.0.iter_mut().filter(|(known, _)| known == name) {
             *value = change(value);
         }
     }
 
-    /// The name that a field selector narrows a collection to.
+    /// Returns the name to which a field selector narrows a collection.
     pub(crate) fn selected_name(&self) -> Option<String> {
         let fields = Fields::parse(self.text("fieldSelector")).ok()?;
         let mut terms = fields.terms.into_iter();
         terms.find(|(field, _, equal)| field == "metadata.name" && *equal).map(|(_, value, _)| value)
     }
 
-    /// Names and values in their order.
+    /// Returns names and values in their order.
     pub(crate) fn pairs(&self) -> &[(String, String)] {
         &self.0
     }
@@ -184,7 +184,7 @@ impl Query {
         }
     }
 
-    /// Whether `dryRun=All` was asked for; `options` is the kind whose options these are.
+    /// True if `dryRun=All` is set; `options` is the kind of these options.
     pub(crate) fn dry_run(&self, options: &str) -> Result<bool> {
         dry_run(&self.all("dryRun"), options)
     }
@@ -213,7 +213,7 @@ impl Query {
     }
 }
 
-/// Whether a list of dry-run directives asks for a dry run.
+/// True if a list of dry-run directives requests a dry run.
 pub(crate) fn dry_run(values: &[&str], options: &str) -> Result<bool> {
     match values {
         [] | [""] => Ok(false),
@@ -222,7 +222,7 @@ pub(crate) fn dry_run(values: &[&str], options: &str) -> Result<bool> {
     }
 }
 
-/// What becomes of unknown and duplicate fields.
+/// Handling of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -230,7 +230,7 @@ pub(crate) enum FieldValidation {
     Strict,
 }
 
-/// A request, as handlers see it.
+/// A request as handlers receive it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) method: Method,
@@ -241,9 +241,9 @@ pub(crate) struct Call {
     pub(crate) details: UserDetails,
     /// Landscape time of the request.
     pub(crate) now: Instant,
-    /// What is to be said of keys that are there twice in a body of YAML.
+    /// Warnings about duplicate keys in a YAML body.
     pub(crate) duplicates: Vec<String>,
-    /// Release of the resources that are described here and served by another server.
+    /// Release of the resources that are described by this server and served by another one.
     pub(crate) described: DescribedRelease,
 }
 
@@ -258,8 +258,8 @@ impl Call {
     }
 }
 
-/// True if a request below a cluster's prefix is for a watch: of a collection with `watch=true`, or in the deprecated form of
-/// anything. Of a named object that parameter asks for nothing, as upstream.
+/// True if a request below a cluster's prefix is for a watch: of a collection with `watch=true`, or in the deprecated
+/// form of anything. For a named object `watch=true` has no effect, as upstream.
 pub fn is_watch(method: &Method, uri: &Uri) -> bool {
     match Route::parse(uri.path()).map(|route| route.target) {
         Some(Target::Resource(path)) => verb(method, &path, &Query::parse(uri.query())) == "watch",
@@ -267,7 +267,7 @@ pub fn is_watch(method: &Method, uri: &Uri) -> bool {
     }
 }
 
-/// The API verb of a request; empty for a method that has none.
+/// Returns the API verb of a request; empty for a method without a verb.
 pub(crate) fn verb(method: &Method, path: &ResourcePath, query: &Query) -> &'static str {
     let collection = path.name.is_empty();
     match *method {
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_true_unless_they_say_no() {
+    fn flags_are_true_unless_0_or_false() {
         let query = Query::parse(Some("a=&b=0&c=FALSE&d=no&labelSelector=a%3Db%2Cc"));
         assert_eq!(query.flag("a"), Some(true));
         assert_eq!(query.flag("b"), Some(false));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reviews: questions about identity and permission that are asked by creating an object which is never stored.
+//! Reviews: questions about identity and permission, sent as the creation of an object that is never stored.
 //!
 //! | group | kinds |
 //! | --- | --- |
@@ -129,7 +129,7 @@ async fn token(server: &Inner, call: &Call, spec: &Value) -> Value {
             status
         }
         Ok((Identity::Anonymous | Identity::FrontProxy, _)) => json!({ "user": {} }),
-        // For which audiences a token is meant is no secret of those who hold it.
+        // The audiences of a token may be shown to the token's holder.
         Err(Unauthorized(why)) if why.starts_with("token audiences ") => {
             json!({ "user": {}, "error": format!("[invalid bearer token, {why}]") })
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a server serves: stored resources, other versions of them, reviews, and hooks of subresources.
+//! Resources of a server: stored resources, other versions of them, reviews, and hooks of subresources.
 //!
-//! Which of them a cluster serves, the server asks [`Clusters`](crate::Clusters); who answers for a request is decided
-//! here, by group, version and plural name.
+//! [`Clusters`](crate::Clusters) decides which of them a cluster serves; this module finds the one that answers a
+//! request, by group, version and plural name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,13 +31,13 @@ fn key(info: &ResourceInfo) -> Key {
 pub(crate) struct Row {
     pub(crate) id: CollectionId,
     pub(crate) kind: Arc<dyn Kind>,
-    /// The views of it that name fields in another way.
+    /// Views of the row, which name fields in another way.
     pub(crate) views: Arc<[Arc<View>]>,
-    /// The view through which a request comes.
+    /// View through which a request is made.
     pub(crate) via: Option<Arc<View>>,
 }
 
-/// What answers for a path.
+/// Resource that answers for a path.
 pub(crate) enum Served {
     Row(Row),
     /// A resource that is stored as another.
@@ -46,7 +46,7 @@ pub(crate) enum Served {
 }
 
 impl Served {
-    /// The kind that clients speak of.
+    /// Returns the kind by the names that clients use.
     pub(crate) fn info(&self) -> ResourceInfo {
         match self {
             Self::Row(row) => row.kind.names().info.clone(),
@@ -56,7 +56,7 @@ impl Served {
     }
 }
 
-/// Everything that a server serves.
+/// All resources of a server.
 pub(crate) struct Routes {
     rows: BTreeMap<Key, Row>,
     views: BTreeMap<Key, Arc<View>>,
@@ -68,7 +68,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Of several for one place the last one counts.
+    /// Creates the routes; of several for one place the last one counts.
     pub(crate) fn new(
         rows: Vec<Row>,
         views: Vec<View>,
@@ -92,7 +92,7 @@ impl Routes {
         }
     }
 
-    /// OpenAPI documents of everything that is served, and of `others`, which somebody else serves behind this server.
+    /// Returns OpenAPI documents of all served resources, and of `others`, which another server behind this one serves.
     pub(crate) fn documents(&self, others: Vec<ResourceInfo>) -> Documents {
         let rows = self.rows.values().map(|row| {
             let names = row.kind.names();
@@ -103,7 +103,7 @@ impl Routes {
         Documents::new(rows.chain(views).chain(others), self.reviews.values().map(|review| review.info.clone()))
     }
 
-    /// Returns the server of a path among the resources that `serves` lets through, each in its release.
+    /// Returns the resource of a path among those that `serves` accepts, each in its release.
     pub(crate) fn find(
         &self,
         path: &ResourcePath,
@@ -124,30 +124,30 @@ impl Routes {
         serves(&review.info).then(|| Served::Review(review.clone()))
     }
 
-    /// The row in the form of a release.
+    /// Returns the row in the form of a release.
     fn at(&self, row: &Row, release: Release) -> Row {
         let info = &row.kind.names().info;
         if release == info.release {
             return row.clone();
         }
-        // Each release that a landscape has had stays: a kind's form is small, and there are few releases.
+        // Forms are kept for every release that a landscape has used: a kind's form is small, and there are few releases.
         let mut released = self.released.lock();
         let kind = released.entry((key(info), release)).or_insert_with(|| row.kind.at(release)).clone();
         Row { kind, ..row.clone() }
     }
 
-    /// The hook of a subresource.
+    /// Returns the hook of a subresource.
     pub(crate) fn subresource(&self, info: &ResourceInfo, name: &str) -> Option<Arc<dyn Subresource>> {
         self.subresources.get(&(info.group, info.plural, name)).filter(|_| info.serves(name)).cloned()
     }
 
-    /// The resources with objects: those that are stored, and other versions of them.
+    /// Returns the resources with objects: stored ones and other versions of them.
     pub(crate) fn resources(&self) -> impl Iterator<Item = &ResourceInfo> {
         let rows = self.rows.values().map(|row| &row.kind.names().info);
         rows.chain(self.views.values().map(|view| &view.info))
     }
 
-    /// The resources that can only be created.
+    /// Returns the resources that can only be created.
     pub(crate) fn reviews(&self) -> impl Iterator<Item = &ResourceInfo> {
         self.reviews.values().map(|review| &review.info)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which objects of a collection a request is about: scope, label selector, field selector.
+//! Selection of a collection's objects by scope, label selector and field selector.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::storage::stored::Stored;
 /// A selection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
-    /// Begin of the paths: empty, `cluster/` or `cluster/namespace/`.
+    /// Prefix of the paths: empty, `cluster/` or `cluster/namespace/`.
     pub(crate) prefix: Arc<str>,
     /// `None` selects all labels.
     labels: Option<Labels>,
@@ -24,7 +24,7 @@ pub(crate) struct Selection {
 #[derive(Clone, Debug)]
 struct Term {
     field: Field,
-    /// At most two: with more than one nothing is selected.
+    /// Values that the field must equal; at most two are kept: with more than one nothing is selected.
     equal: Vec<String>,
     others: BTreeSet<String>,
 }
@@ -33,13 +33,15 @@ struct Term {
 enum Field {
     Name,
     Namespace,
-    /// Number of the kind's own field selector.
+    /// Index of one of the kind's own field selectors.
     Own(usize),
 }
 
 impl Selection {
+    /// Parses the selectors of a request.
+    ///
     /// # Errors
-    /// A selector that does not parse, or a field that the kind does not know.
+    /// A selector that cannot be parsed, or a field that the kind does not support.
     pub(crate) fn new(
         cluster: Option<&str>,
         namespace: &str,
@@ -95,12 +97,12 @@ impl Selection {
         }
     }
 
-    /// Whether a selector narrows the scope.
+    /// True if a selector narrows the scope.
     pub(crate) fn is_narrowed(&self) -> bool {
         self.labels.is_some() || !self.fields.is_empty()
     }
 
-    /// Selects one object only.
+    /// Narrows the selection to one object.
     pub(crate) fn narrow_to(&mut self, name: &str) {
         self.add(Field::Name, name.to_owned(), true);
     }

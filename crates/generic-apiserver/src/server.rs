@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The server: a request from its path to its answer, and what its owner may ask of it.
+//! The server: handles requests from path to response, and offers operations to its owner.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,15 +39,16 @@ use crate::webhooks::services::Services;
 use crate::webhooks::{Endpoint, NoEndpoint, ServiceReference};
 use crate::yaml;
 
-/// Bytes of a body above which it is read, and its request answered, beside the threads that serve: some milliseconds.
+/// Size of a body in bytes above which it is read, and its request answered, on threads other than the serving ones:
+/// this takes some milliseconds.
 const LONG: usize = 64 << 10;
-/// As [`LONG`], for YAML.
+/// Size of a YAML body in bytes above which it is read on other threads, like [`LONG`].
 const LONG_YAML: usize = 4 << 10;
-/// Number of objects of a kind above which its lists are made on other threads than those that serve.
+/// Number of objects of a kind above which its lists are built on threads other than the serving ones.
 const LONG_LIST: usize = 500;
 
 pub(crate) struct Inner {
-    /// What the handlers of resources need.
+    /// State and configuration for the handlers of resources.
     pub(crate) backend: Arc<Backend>,
     pub(crate) routes: Routes,
     pub(crate) documents: Documents,
@@ -58,7 +59,7 @@ pub(crate) struct Inner {
     pub(crate) clusters: Arc<dyn Clusters>,
     pub(crate) health: Health,
     pub(crate) metrics: Option<Metrics>,
-    /// Servers behind this one.
+    /// Delegates: servers behind this one.
     pub(crate) delegates: Delegates,
 }
 
@@ -73,12 +74,13 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// Follows the log between requests, so that watchers learn of other writers' changes without delay.
+    /// Follows the log between requests, so that watches show changes of other writers without delay.
     pub fn start(&self, tasks: &Tasks) {
         tasks.spawn(self.0.backend.store.clone().follow());
     }
 
-    /// How many objects are decoded, and how many bytes the objects of recent changes have, shared ones counted each time.
+    /// Returns the number of decoded objects, and the size in bytes of the objects in recent changes, where shared ones
+    /// are counted each time.
     pub fn account(&self) -> (usize, usize) {
         let behind = self.0.delegates.all().into_iter().map(|delegate| delegate.backend.store.account());
         behind.fold(self.0.backend.store.account(), |sum, one| (sum.0 + one.0, sum.1 + one.1))
@@ -91,7 +93,7 @@ impl Server {
         Box::pin(async move { Ok(inner.answer(request).await) })
     }
 
-    /// The server as a transport that puts `user` on every request.
+    /// Returns a transport to the server that sets `user` on every request.
     pub fn transport(&self, user: User) -> Transport {
         let server = self.clone();
         Transport::new(move |mut request| {
@@ -100,7 +102,7 @@ impl Server {
         })
     }
 
-    /// Whether a request that somebody else answers is allowed; if not, the answer to it.
+    /// Checks whether a request that another server answers is allowed; if not, the error is the response to it.
     ///
     /// # Errors
     /// 403, and 503 if the log cannot be reached.
@@ -124,7 +126,7 @@ impl Server {
         self.0.release
     }
 
-    /// Up to which revision the server has followed the log.
+    /// Returns the revision up to which the server has followed the log.
     pub fn position(&self) -> Revision {
         self.0.backend.store.position()
     }
@@ -134,8 +136,8 @@ impl Server {
         Box::pin(async move { self.0.backend.store.reach(revision).await.is_ok() })
     }
 
-    /// Follows the log to its head; answers up to where, and how many lines the watches of participants (see
-    /// [`process::participant`]) have been given. `None`: the log cannot be reached.
+    /// Follows the log to its head; returns the revision reached, and the number of lines that were delivered to the
+    /// watches of participants (see [`process::participant`]). `None`: the log cannot be reached.
     pub fn told(&self) -> BoxFuture<'_, Option<(Revision, Told)>> {
         Box::pin(async move {
             self.0.backend.store.fresh().await.ok()?;
@@ -148,21 +150,22 @@ impl Server {
         })
     }
 
-    /// Whether, since this was last asked, a watch of somebody who takes no part in landscape time was given a change.
+    /// Returns true if a change was delivered to a watch of a client that does not participate in landscape time, since
+    /// the last call.
     pub fn take_told_others(&self) -> bool {
         let behind =
             self.0.delegates.all().into_iter().filter(|delegate| delegate.backend.store.take_told_others()).count();
         self.0.backend.store.take_told_others() || behind > 0
     }
 
-    /// An object of a kind that this server folds, as of now; `None`: there is none, or the log cannot be reached.
+    /// Returns an object of a kind that this server folds, as of now; `None`: there is none, or the log cannot be reached.
     pub async fn object<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) -> Option<Arc<K>> {
         self.0.backend.store.fresh().await.ok()?;
         Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).get(namespace, name)
     }
 
-    /// Metadata of an object of any kind that this server folds, as of now; `None`: there is none, or the log cannot be
-    /// reached.
+    /// Returns metadata of an object of any kind that this server folds, as of now; `None`: there is none, or the log
+    /// cannot be reached.
     pub fn metadata<'a>(
         &'a self,
         cluster: &'a str,
@@ -181,7 +184,7 @@ impl Server {
         })
     }
 
-    /// All objects of a kind that this server folds, as of now, in key order; none if the log cannot be reached.
+    /// Returns all objects of a kind that this server folds, as of now, in key order; none if the log cannot be reached.
     pub async fn objects<K: Resource>(&self, cluster: &str) -> Vec<Arc<K>> {
         if self.0.backend.store.fresh().await.is_err() {
             return Vec::new();
@@ -192,7 +195,7 @@ impl Server {
     /// Finds an endpoint of a Service of a cluster, as of now.
     ///
     /// # Errors
-    /// The reason for which there is none; the Service counts as missing if the log cannot be reached.
+    /// The reason for which there is no endpoint; the Service counts as missing if the log cannot be reached.
     pub fn endpoint<'a>(
         &'a self,
         cluster: &'a str,
@@ -205,7 +208,7 @@ impl Server {
         })
     }
 
-    /// As [`Server::objects`], as far as this server has folded.
+    /// Returns the objects, as [`Server::objects`], from the state that this server has folded so far.
     pub fn folded<K: Resource>(&self, cluster: &str) -> Vec<Arc<K>> {
         Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).list(None)
     }
@@ -215,7 +218,7 @@ impl Server {
         Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).get(namespace, name)
     }
 
-    /// Removes, finalizers or not, every object of a cluster that does not exist any more.
+    /// Deletes every object of a cluster that does not exist any more, with or without finalizers.
     pub async fn clear_vanished_cluster(&self, name: &str) {
         if self.0.backend.store.fresh().await.is_err() || self.0.cluster(name).is_ok() {
             return;
@@ -229,7 +232,7 @@ impl Server {
         }
     }
 
-    /// Whether the server serves a group in a version of it.
+    /// True if the server serves any version of a group.
     pub fn serves_group(&self, group: &str) -> bool {
         let routes = &self.0.routes;
         routes.resources().chain(routes.reviews()).any(|known| known.group == group)
@@ -269,13 +272,13 @@ impl Inner {
             Some(head) => self.backend.store.reach(head).await?,
             None => self.backend.store.fresh().await?,
         }
-        // Who may not ask learns neither which clusters exist nor what they serve.
+        // A client without permission learns neither which clusters exist nor which resources they serve.
         match call.route.target.clone() {
             Target::Other => {
                 self.authorize(&call.method, &call.route, &call.query, &call.user)?;
                 let cluster = match self.cluster(&call.route.cluster) {
                     Ok(cluster) => cluster,
-                    // Health is the server's, and anybody may ask for it.
+                    // Health is the server's own, and every client may request it.
                     Err(_) if !is_known(&call.user) && discovery::is_health(&call.route.path) => None,
                     Err(failure) => return Err(failure),
                 };
@@ -291,7 +294,7 @@ impl Inner {
             Target::Resource(path) => {
                 self.authorize(&call.method, &call.route, &call.query, &call.user)?;
                 self.cluster(&call.route.cluster)?;
-                // Upstream has routes for it outside of resources only.
+                // Upstream supports HEAD for non-resource paths only.
                 if call.method == Method::HEAD {
                     return Err(Failure::NoSuchMethod);
                 }
@@ -312,7 +315,7 @@ impl Inner {
         }
     }
 
-    /// Kind of work of a request that takes long, else None; `body`: length of its body.
+    /// Returns the kind of work of a request that takes long, or `None`; `body`: length of its body in bytes.
     fn work(&self, call: &Call, path: &ResourcePath, served: &Served, body: usize) -> Option<Work> {
         let (Served::Row(row) | Served::View(_, row)) = served else { return (body > LONG).then_some(Work::Body) };
         if reads(&call.method) {
@@ -325,7 +328,7 @@ impl Inner {
         (body > if yaml::is_sent(call) { LONG_YAML } else { LONG }).then_some(Work::Body)
     }
 
-    /// Answers a request for a resource, whose body is there.
+    /// Answers a request for a resource, after its body was read.
     async fn resource(
         self: Arc<Self>,
         mut call: Call,
@@ -358,7 +361,7 @@ impl Inner {
         Ok(yaml::write(answered.unwrap_or_else(|failure| failure.response())).await)
     }
 
-    /// The cluster of a request; `None` for all of them.
+    /// Returns the cluster of a request; `None`: all clusters.
     fn cluster(&self, name: &str) -> Result<Option<Cluster>> {
         if name == "*" {
             return Ok(None);
@@ -370,7 +373,7 @@ impl Inner {
         }
     }
 
-    /// Who answers for a path in a cluster, and with what.
+    /// Returns the server that answers for a path in a cluster, and its resource.
     fn serving(self: &Arc<Self>, cluster: &str, path: &ResourcePath, all: bool) -> Option<(Arc<Self>, Served)> {
         if let Some(served) = self.served(cluster, path, all) {
             return Some((self.clone(), served));
@@ -380,7 +383,7 @@ impl Inner {
         Some((delegate, served))
     }
 
-    /// Answer to a request for an unknown resource: below a group of typed kinds their router answers.
+    /// Returns the failure for an unknown resource: below a group of typed kinds their router answers.
     fn missing(&self, route: &Route) -> Failure {
         let mut segments = route.path.split('/').skip(1);
         let group = match segments.next() {
@@ -394,19 +397,19 @@ impl Inner {
         if known.any(is_typed) { Failure::NoSuchResource } else { Failure::NoSuchPath }
     }
 
-    /// What answers for a path in a cluster.
+    /// Returns the resource that answers for a path in a cluster.
     fn served(&self, cluster: &str, path: &ResourcePath, all: bool) -> Option<Served> {
         let release = |info: &ResourceInfo| self.release_of(cluster, info);
         self.routes.find(path, |info| self.shows(cluster, info, all), release)
     }
 
-    /// True if a cluster serves a resource; `all`: also if the release does not have it.
+    /// True if a cluster serves a resource; `all`: also if its release lacks the resource.
     pub(crate) fn shows(&self, cluster: &str, info: &ResourceInfo, all: bool) -> bool {
         let is_served = all || info.life.releases.contain(self.release_of(cluster, info));
         is_served && self.clusters.serves(cluster, info)
     }
 
-    /// Release in which a cluster serves a resource.
+    /// Returns the release in which a cluster serves a resource.
     fn release_of(&self, cluster: &str, info: &ResourceInfo) -> Release {
         let definitions = || self.clusters.definitions(cluster).filter(|_| info.custom && info.differs_by_release());
         definitions().unwrap_or(info.release)
@@ -430,7 +433,7 @@ impl Inner {
         let resource = path.unwrap_or(&nothing);
         let small = method.as_str().to_ascii_lowercase();
         let verb = path.map_or(small.as_str(), |path| verb(method, path, query));
-        // A list of one object is allowed to who may have that object.
+        // A list with one selected name is allowed to users that may list that object.
         let selected = match verb {
             "list" | "watch" | "deletecollection" => query.selected_name(),
             _ => None,
@@ -447,7 +450,7 @@ impl Inner {
             path: if path.is_some() { "" } else { &route.path },
         };
         let allowed = self.authorizer.authorize(&question).map_err(|reason| Failure::denied(&question, &reason));
-        // That a cluster answers with its version shows that it exists.
+        // The version of a cluster reveals that the cluster exists.
         let shows = path.is_none() && route.path.trim_end_matches('/') == "/version";
         if shows && !is_known(user) && !self.clusters.is_public(&route.cluster) {
             return Err(Failure::denied(&question, ""));
@@ -460,7 +463,7 @@ fn reads(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// Whether a path that is no resource is asked for with a certain method; of others, such as health, nobody looks at it.
+/// True if a non-resource path supports certain methods only; others, such as health, ignore the method.
 fn is_routed(path: &str) -> bool {
     matches!(path.split('/').nth(1), Some("api" | "apis" | "version"))
 }

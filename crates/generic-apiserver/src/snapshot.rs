@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What admission reads, and what of it becomes a guard.
+//! Reads of admission plugins, and the guards that result from decisive reads.
 
 use std::any::Any;
 use std::fmt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What went wrong, as HTTP code and `metav1.Status`: the only file that chooses a code.
+//! Failures and their HTTP codes and `metav1.Status`: the only file that chooses a code.
 
 use apimachinery::field::FieldError;
 use apimachinery::patch::PatchError;
@@ -20,13 +20,13 @@ pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
 
-/// As Go's servers put it.
+/// Text of a 431 as Go's servers send it.
 const HEAD_TOO_LARGE: &str = "431 Request Header Fields Too Large";
 
-/// The whole text of the answer, as upstream: it is no `Status`.
+/// Complete text of the response after a panic, as upstream: it is not a `Status`.
 const PANICKED: &str = "This request caused apiserver to panic. Look in the logs for details.";
 
-/// Why a request is not answered with success.
+/// Reason for which a request does not succeed.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// Nothing is served under the path.
@@ -42,42 +42,42 @@ pub(crate) enum Failure {
     NoFreeName(GroupResource, String),
     /// The object changed since the client read it.
     Modified(GroupResource, String),
-    /// Conflict with a text of its own.
+    /// Conflict with a specific text.
     Conflict(GroupResource, String, String),
     Invalid(GroupKind, String, Vec<FieldError>),
     BadRequest(String),
     Forbidden(GroupResource, String, String),
-    /// The namespace is going away.
+    /// The namespace is being deleted.
     NamespaceTerminating(GroupResource, String, String),
     NotAcceptable(String),
     /// Refusal of media types by the router of typed kinds: code, reason, text.
     Routed(u16, &'static str, String),
     UnsupportedMediaType(Vec<&'static str>),
-    /// The body is above what the server reads.
+    /// The body exceeds the server's limit.
     TooLarge,
-    /// The object is above what the log stores.
+    /// The object exceeds the log's limit.
     ObjectTooLarge,
-    /// A revision that is not retained any more, and where to go on instead.
+    /// A revision that is no longer retained, and the token with which the client can continue.
     Expired(String, Option<String>),
-    /// A revision that does not exist yet: asked, present.
+    /// A revision that does not exist yet: requested, present.
     FutureRevision(u64, Revision),
     /// A client set a resource version on a new object.
     RevisionOnCreate,
     Internal(String),
-    /// The head of the request is above what the server reads.
+    /// The head of the request exceeds the server's limit.
     HeadTooLarge,
-    /// The request made the server panic.
+    /// The server panicked during the request.
     Panicked,
     Unavailable(String),
-    /// Credentials that are wrong.
+    /// Invalid credentials.
     Unauthorized,
-    /// No answer in time.
+    /// The request timed out.
     Timeout,
-    /// More than the server takes at once.
+    /// More requests than the server accepts at once.
     TooMany(String),
-    /// What admission or a hook answered.
+    /// Refusal by admission or a hook.
     Refused(Box<Status>),
-    /// A failure and the warnings until then.
+    /// A failure and the warnings that preceded it.
     Warned(Box<Self>, Vec<String>),
 }
 
@@ -109,7 +109,7 @@ impl From<StoreError> for Failure {
 }
 
 impl Failure {
-    /// An append that failed for reasons that trying again does not cure.
+    /// Failure of an append that would fail again on another attempt.
     pub(crate) fn append(error: &AppendError, resource: &GroupResource, name: &str) -> Self {
         match error {
             AppendError::Conflict { .. } | AppendError::GuardFailed => {
@@ -127,12 +127,12 @@ impl Failure {
         }
     }
 
-    /// 422 for options of a request, `ListOptions` and the like.
+    /// 422 for options of a request, such as `ListOptions`.
     pub(crate) fn options(kind: &str, error: FieldError) -> Self {
         Self::all_options(kind, vec![error])
     }
 
-    /// As [`Failure::options`], for everything that is wrong with them.
+    /// 422 for all invalid options of a request, like [`Failure::options`].
     pub(crate) fn all_options(kind: &str, errors: Vec<FieldError>) -> Self {
         let kind = GroupKind { group: "meta.k8s.io".to_owned(), kind: kind.to_owned() };
         Self::Invalid(kind, String::new(), errors)
@@ -143,7 +143,7 @@ impl Failure {
         Self::Invalid(kind.clone(), name.to_owned(), vec![error])
     }
 
-    /// What the authorizer refused.
+    /// 403 for a request that the authorizer refused.
     pub(crate) fn denied(question: &Question<'_>, reason: &str) -> Self {
         let user = &question.user.name;
         let verb = question.verb;
@@ -168,7 +168,7 @@ impl Failure {
         Self::Forbidden(resource, question.name.to_owned(), why)
     }
 
-    /// The `Status`.
+    /// Returns the failure as a `Status`.
     pub(crate) fn status(&self) -> Status {
         match self {
             Self::NoSuchPath | Self::NoSuchResource => Status::path_not_found(),
@@ -220,7 +220,7 @@ impl Failure {
         }
     }
 
-    /// The `Status` as JSON, as Go writes it: fields in the order of the struct, and a line's end.
+    /// Formats the `Status` as JSON, as Go writes it: fields in the order of the struct, and a line feed.
     pub(crate) fn text(&self) -> String {
         let token = match self {
             Self::Expired(_, token) => token.as_deref(),
@@ -230,7 +230,7 @@ impl Failure {
         status_text(&self.status(), token)
     }
 
-    /// The answer.
+    /// Returns the failure as a response.
     pub(crate) fn response(&self) -> Response {
         if let Self::Warned(failure, warnings) = self {
             let mut response = failure.response();
@@ -262,7 +262,7 @@ impl Failure {
     }
 }
 
-/// Adds `Warning` headers: duplicates removed, and texts cut once they grow too long together.
+/// Adds `Warning` headers: duplicates are removed, and texts are cut once their total length is too large.
 pub(crate) fn warn(response: &mut Response, warnings: &[String]) {
     let mut seen: Vec<&str> = Vec::new();
     for warning in warnings {
@@ -287,13 +287,13 @@ pub(crate) fn warn(response: &mut Response, warnings: &[String]) {
     }
 }
 
-/// The `Status` as Go writes it: fields in the order of its struct, and a line's end.
+/// Formats the `Status` as Go writes it: fields in the order of its struct, and a line feed.
 fn status_text(status: &Status, continue_token: Option<&str>) -> String {
     let mut text = String::from_utf8(status.to_bytes()).unwrap_or_default();
     if let Some(token) = continue_token {
         text = text.replacen(r#""metadata":{}"#, &format!(r#""metadata":{}"#, json!({ "continue": token })), 1);
     }
-    // A success has no code in its body.
+    // The body of a success has no code.
     if status.status == "Success"
         && let Some(start) = text.strip_suffix(&format!(r#","code":{}}}"#, status.code))
     {
@@ -319,17 +319,17 @@ fn terminating(resource: &GroupResource, name: &str, namespace: &str) -> Status 
     status
 }
 
-/// An answer in JSON.
+/// Returns a JSON response.
 pub(crate) fn json_response(code: u16, body: impl Into<Bytes>) -> Response {
     typed_response(code, "application/json", body)
 }
 
-/// An answer in plain text.
+/// Returns a plain-text response.
 pub(crate) fn plain(code: u16, body: &'static str) -> Response {
     plain_text(code, body)
 }
 
-/// As [`plain`], for a text that is made.
+/// Returns a plain-text response, like [`plain`], from a computed text.
 pub(crate) fn plain_text(code: u16, body: impl Into<Bytes>) -> Response {
     typed_response(code, "text/plain; charset=utf-8", body)
 }
@@ -343,7 +343,7 @@ fn typed_response(code: u16, content_type: &'static str, body: impl Into<Bytes>)
     response
 }
 
-/// 200 after a deletion at once.
+/// Returns the 200 after an immediate deletion.
 pub(crate) fn deleted(resource: &GroupResource, name: &str, uid: &str) -> Response {
     json_response(200, status_text(&Status::deleted(resource, name, uid), None))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `meta.k8s.io` Table: rows of cells, made by the server.
+//! `meta.k8s.io` Table: rows of cells that the server computes.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::output;
 use crate::status::{Failure, Result};
 use crate::storage::stored::Stored;
 
-/// What of its object a row holds.
+/// Part of its object that a row includes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Include {
     #[default]
@@ -38,7 +38,7 @@ impl Include {
     }
 }
 
-/// A table of objects.
+/// Returns a table of objects.
 pub(crate) fn table(
     scope: &Scope,
     objects: &[Arc<Stored>],
@@ -58,11 +58,11 @@ pub(crate) fn table(
     })
 }
 
-/// Parameter of a request for a table: the instant up to which ages are counted. Unlike upstream: there clients count
-/// ages, from now on.
+/// Query parameter of a table request: the instant up to which ages are counted. Unlike upstream, where clients count
+/// ages up to the present.
 pub const AGES_AT: &str = "agesAt";
 
-/// A table of one object that is no stored one.
+/// Returns a table of one object that is not stored.
 pub(crate) fn of_tree(tree: Value, columns: &[Column], now: DateTime<Utc>, version: &str, include: Include) -> Value {
     json!({
         "kind": "Table",
@@ -73,7 +73,7 @@ pub(crate) fn of_tree(tree: Value, columns: &[Column], now: DateTime<Utc>, versi
     })
 }
 
-/// A bookmark as a table: one row of empty cells.
+/// Returns a bookmark as a table: one row of empty cells.
 pub(crate) fn bookmark(scope: &Scope, version: &str, metadata: Value, revision: Revision, first: bool) -> Value {
     let columns = scope.names().info.columns;
     let cells = vec![Value::Null; definitions(columns).as_array().map_or(0, Vec::len)];
@@ -91,14 +91,14 @@ pub(crate) fn bookmark(scope: &Scope, version: &str, metadata: Value, revision: 
     })
 }
 
-/// Whether a column shows the name of its object, as one of Events does and the first of StorageClasses, so that none is put
-/// in front. Others may be about another object's name.
+/// True if a column shows the name of its object, like one of Events and the first of StorageClasses, so that no column
+/// of names is added in front. Other columns may show the name of another object.
 fn names_itself(columns: &[Column]) -> bool {
     let is_own = |column: &Column| matches!(column.cell, Cell::Path(".metadata.name"));
     columns.iter().enumerate().any(|(place, column)| column.name == "Name" && (place == 0 || is_own(column)))
 }
 
-/// Descriptions of `metadata.name` and `metadata.creationTimestamp`, as Kubernetes has them.
+/// Descriptions of `metadata.name` and `metadata.creationTimestamp`, from Kubernetes.
 const NAME: &str = "Name must be unique within a namespace. Is required when creating resources, although some resources may \
 allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation \
 idempotence and configuration definition. Cannot be updated. More info: \
@@ -194,7 +194,7 @@ fn cell(tree: &Value, column: &Column, now: DateTime<Utc>) -> Value {
     match (column.type_, value) {
         ("date", Value::Null) if is_path => Value::Null,
         ("date" | "age", value) => json!(age(&value, now)),
-        // What a definition's column of texts finds is made a text; a printer's cells are what it makes of them.
+        // In a column of texts with a path, scalar values become texts; cells that a function makes are used as they are.
         ("string", Value::Array(_) | Value::Object(_)) if is_path => Value::Null,
         ("string", Value::Bool(value)) if is_path => json!(value.to_string()),
         ("string", Value::Number(value)) if is_path => json!(value.to_string()),
@@ -202,7 +202,7 @@ fn cell(tree: &Value, column: &Column, now: DateTime<Utc>) -> Value {
     }
 }
 
-/// The value at a JSONPath of names, indices and `[?(@.type=="x")]` filters.
+/// Returns the value at a JSONPath of names, indices and `[?(@.type=="x")]` filters.
 fn at(tree: &Value, path: &str) -> Value {
     let mut node = tree;
     let mut rest = path.trim_start_matches('$');
@@ -255,7 +255,7 @@ fn age(timestamp: &Value, now: DateTime<Utc>) -> String {
     }
 }
 
-/// `k8s.io/apimachinery/pkg/util/duration`: about two digits of what matters.
+/// `k8s.io/apimachinery/pkg/util/duration`: about two significant digits.
 fn human_duration(seconds: i64) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_begun_lasts_until_it_ends_or_until_now() {
+    fn durations_end_at_their_second_instant_or_now() {
         let now = "2026-01-01T01:00:00Z".parse().expect("an instant");
         let (from, to) = (json!("2026-01-01T00:00:00Z"), json!("2026-01-01T00:00:05Z"));
         assert_eq!(elapsed(&json!(null), &to, now), "");

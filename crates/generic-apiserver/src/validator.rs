@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must hold of every watch, for tests: feed it each line of a stream, then compare with the log.
+//! Validator of watch guarantees, for tests: it receives each line of a stream, and then compares the changes with the log.
 //!
-//! | promise | what breaks it |
+//! | guarantee | violation |
 //! | --- | --- |
-//! | ordered | [`Violation::Unordered`]: a frame behind one with a higher resource version |
+//! | ordered | [`Violation::Unordered`]: a frame after one with a higher resource version |
 //! | unique | [`Violation::Duplicate`]: a change that was delivered before |
 //! | reliable | [`Violation::Gap`]: a change between two that were delivered was not |
 //! | atomic | [`Violation::Torn`]: a frame that shows no state that was ever committed |
-//! | resumable | [`Violation::BeforeStart`]: a change at or before the resource version that the watch started from |
-//! | bookmarkable | [`Violation::BookmarkAhead`]: a change at or before a bookmark that came earlier |
-//! | previous state | [`Violation::Previous`]: a frame that does not fit what the watcher saw of the object before |
+//! | resumable | [`Violation::BeforeStart`]: a change at or before the resource version from which the watch started |
+//! | bookmarkable | [`Violation::BookmarkAhead`]: a change at or before an earlier bookmark |
+//! | previous state | [`Violation::Previous`]: a frame that contradicts the previous state of the object in this watch |
 //!
 //! The names are those of etcd's watch guarantees (etcd.io/docs, "KV API guarantees") and of its robustness tests.
 
@@ -17,18 +17,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What a watch did wrong.
+/// Violation of a watch guarantee.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// A frame behind one with a higher resource version.
+    /// A frame after one with a higher resource version.
     #[error("revision {revision} came after {last}")]
     Unordered {
-        /// The late frame's.
+        /// Resource version of the late frame.
         revision: u64,
-        /// What came before it.
+        /// Resource version of the frame before it.
         last: u64,
     },
-    /// A change that was delivered before.
+    /// A change that was delivered twice.
     #[error("revision {0} was delivered twice")]
     Duplicate(u64),
     /// A change that was not delivered, although later ones or a bookmark were.
@@ -37,43 +37,43 @@ pub enum Violation {
     /// A frame that shows no state that was ever committed, or that committed state under another type.
     #[error("revision {revision} shows what was never committed: {what}")]
     Torn {
-        /// The frame's.
+        /// Resource version of the frame.
         revision: u64,
-        /// What differs.
+        /// Description of the difference.
         what: String,
     },
     /// A change at or before the resource version from which the watch started.
     #[error("revision {revision} is not after {from}, where the watch started")]
     BeforeStart {
-        /// The frame's.
+        /// Resource version of the frame.
         revision: u64,
-        /// Start of the watch.
+        /// Resource version from which the watch started.
         from: u64,
     },
-    /// A change that an earlier bookmark had said to be delivered, or a bookmark that goes back.
+    /// A change at or before an earlier bookmark, or a bookmark that decreases.
     #[error("revision {revision} came after a bookmark at {bookmark}")]
     BookmarkAhead {
-        /// The late frame's.
+        /// Resource version of the late frame.
         revision: u64,
-        /// The bookmark's.
+        /// Resource version of the bookmark.
         bookmark: u64,
     },
-    /// `ADDED` of an object that was there, `MODIFIED` or `DELETED` of one that was not.
+    /// `ADDED` of an object that was present, `MODIFIED` or `DELETED` of one that was not.
     #[error("revision {revision}: {type_} of an object that was {before}")]
     Previous {
-        /// The frame's.
+        /// Resource version of the frame.
         revision: u64,
         /// Type of the frame.
         type_: String,
         /// `there` or `not there`.
         before: &'static str,
     },
-    /// A line that is no frame.
+    /// A line that is not a frame.
     #[error("not a frame: {0}")]
     Malformed(String),
 }
 
-/// A change as a watch has to show it.
+/// A change that a watch must show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// Resource version.
@@ -84,13 +84,13 @@ pub struct Expected {
     pub object: Value,
 }
 
-/// Judges one watch, resumptions included.
+/// Validates one watch, including resumptions.
 #[derive(Clone, Debug)]
 pub struct WatchValidator {
     from: u64,
     last: u64,
     bookmark: u64,
-    /// Resource versions that the initial state reached; changes follow.
+    /// Resource versions reached by the initial state; changes follow.
     initial: bool,
     /// Last resource version of each object that is in the selection, by cluster, namespace and name.
     present: BTreeMap<String, u64>,
@@ -98,7 +98,7 @@ pub struct WatchValidator {
 }
 
 impl WatchValidator {
-    /// A watch after a resource version at which these objects were in the selection.
+    /// Creates a validator of a watch after a resource version at which these objects were in the selection.
     pub fn after(revision: u64, present: &[Value]) -> Self {
         Self {
             from: revision,
@@ -110,23 +110,23 @@ impl WatchValidator {
         }
     }
 
-    /// A watch that begins with the state.
+    /// Creates a validator of a watch that begins with the initial state.
     pub fn with_state() -> Self {
         Self { from: 0, last: 0, bookmark: 0, initial: true, present: BTreeMap::new(), frames: Vec::new() }
     }
 
-    /// Where to resume: the highest resource version that a frame or bookmark told.
+    /// Returns the resource version from which to resume: the highest one of any frame or bookmark.
     pub fn position(&self) -> u64 {
         self.last.max(self.bookmark)
     }
 
-    /// The stream ended, and a new one starts at [`WatchValidator::position`].
+    /// Marks the end of the stream; a new one starts at [`WatchValidator::position`].
     pub fn resume(&mut self) {
         self.initial = false;
         self.from = self.position();
     }
 
-    /// Takes one line of the stream.
+    /// Validates one line of the stream.
     pub fn push(&mut self, line: &[u8]) -> Result<(), Violation> {
         let malformed = || Violation::Malformed(String::from_utf8_lossy(line).into_owned());
         let mut frame: Value = serde_json::from_slice(line).map_err(|_| malformed())?;
@@ -147,7 +147,7 @@ impl WatchValidator {
                 Ok(())
             }
             "ADDED" if self.initial && self.frames.is_empty() => {
-                // Frames of the initial state come in key order, whatever their versions.
+                // Frames of the initial state arrive in key order, whatever their versions.
                 if self.present.insert(key(&object), revision).is_some() {
                     return Err(Violation::Duplicate(revision));
                 }
@@ -185,7 +185,7 @@ impl WatchValidator {
         Ok(())
     }
 
-    /// Compares what was delivered with what had to be: every change after `from` and up to the position.
+    /// Compares the delivered changes with the expected ones: every change after `from` and up to the position.
     pub fn finish(&self, from: u64, expected: &[Expected]) -> Result<(), Violation> {
         let due = expected.iter().filter(|change| change.revision > from && change.revision <= self.position());
         let mut delivered = self.frames.iter().peekable();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_promises_are_told_by_name() {
+    fn violations_are_reported_by_guarantee() {
         check(&[line("ADDED", "a", 6), line("MODIFIED", "a", 7), line("DELETED", "a", 9)], Ok(()));
         check(&[line("ADDED", "a", 8), line("ADDED", "b", 7)], Err(Violation::Unordered { revision: 7, last: 8 }));
         check(&[line("ADDED", "a", 8), line("MODIFIED", "a", 8)], Err(Violation::Duplicate(8)));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_torn_is_found_at_the_end() {
+    fn missing_and_torn_changes_are_found_at_the_end() {
         let object = |revision: u64| json!({"metadata": {"name": "a", "resourceVersion": revision.to_string()}});
         let expected = [
             Expected { revision: 6, type_: "ADDED", object: object(6) },

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Views: a resource of one group or version served as a resource of another, with other names for some of its fields.
 //!
-//! Events are one case: `v1` and `events.k8s.io/v1` are one storage; kinds with two versions are the other. Whatever comes
-//! through a view is renamed on its way in, handled as a request for the stored resource, and renamed on its way out; so
-//! revisions, uids and watches are one.
+//! Events are one case: `v1` and `events.k8s.io/v1` are one storage; kinds with two versions are the other. A request
+//! through a view is renamed, handled as a request for the stored resource, and its response is renamed back; so
+//! revisions, uids and watches are the same.
 //!
-//! A view may have functions for what is more than names ([`Renamed::converted`]): they are given whole objects on their way
-//! out, and whatever a client sends on its way in, patches included. What is applied stays as it is: it is merged with the object
-//! in the view's form, so that its manager owns fields of the version that it speaks of.
+//! A view may have functions for conversions that are more than renames ([`Renamed::converted`]): they receive whole
+//! objects in responses, and any body of requests, patches included. Apply configurations are not converted: they are
+//! merged with the object in the view's form, so that their manager owns fields of the view's version.
 //!
 //! **Deliberately absent**: conversions of JSON patches.
 
@@ -26,27 +26,27 @@ use crate::negotiation::{media, unsupported_body};
 use crate::request::{Call, ResourcePath};
 use crate::status::{Failure, Result};
 
-/// What a view is made of.
+/// Differences between a view and the stored resource.
 #[derive(Clone, Debug)]
 pub struct Renamed {
-    /// Names of fields that differ: in the view, as stored.
+    /// Names of fields that differ, as pairs: in the view, as stored.
     pub fields: &'static [(&'static str, &'static str)],
-    /// Names of fields below a field: the outer one as the view names it, the inner ones in the view and as stored.
+    /// Names of fields below a field: the outer name in the view, the inner names as pairs: in the view, as stored.
     pub inner: &'static [(&'static str, &'static [(&'static str, &'static str)])],
-    /// Fields of the view that are not stored, since they can have one value only.
+    /// Fields of the view that are not stored, since they have only one possible value.
     pub fixed: &'static [(&'static str, &'static str)],
-    /// Fields, as the view names them, without which nothing is created through it.
+    /// Fields, by their names in the view, that are required for creation through it.
     pub required: &'static [&'static str],
-    /// What is more than a name.
+    /// Conversion beyond renames.
     pub converted: Option<Converted>,
 }
 
-/// Turns the fields of objects into another version of them.
+/// Functions that convert fields of objects between versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Converted {
-    /// From the view to what is stored: objects, and patches that say less than an object.
+    /// Converts from the view to the stored form: objects, and patches, which are partial objects.
     pub inwards: fn(&mut Map<String, Value>),
-    /// From what is stored to the view.
+    /// Converts from the stored form to the view.
     pub outwards: fn(&mut Map<String, Value>),
 }
 
@@ -67,16 +67,16 @@ pub const EVENTS: Renamed = Renamed {
     converted: None,
 };
 
-/// Another version of a resource, which differs in nothing but its name.
+/// Another version of a resource that differs in its name only.
 pub(crate) const VERSION: Renamed = Renamed::NOTHING;
 
 impl Renamed {
-    /// Whether fields have the same names and places.
+    /// True if fields have the same names and places.
     fn is_nothing(&self) -> bool {
         self.fields.is_empty() && self.inner.is_empty() && self.fixed.is_empty() && self.converted.is_none()
     }
 
-    /// No name differs.
+    /// No differences.
     pub const NOTHING: Self = Self { fields: &[], inner: &[], fixed: &[], required: &[], converted: None };
 }
 
@@ -86,9 +86,9 @@ pub(crate) struct View {
     /// The stored resource.
     pub(crate) target: ResourceInfo,
     renamed: Renamed,
-    /// What clients are told of objects, where that is not the row's tree.
+    /// Schema of objects in OpenAPI documents; `None`: the row's tree.
     pub(crate) described: Option<Node>,
-    /// Group and version, as objects have them.
+    /// Group and version in the `apiVersion` of objects.
     pub(crate) api_version: String,
     /// The tree of the view's objects.
     pub(crate) node: Node,
@@ -100,17 +100,17 @@ impl View {
         Self { info: info.clone(), target: target.clone(), renamed, described, api_version: api_version(info), node }
     }
 
-    /// Whether its fields have the names and places of those that are stored.
+    /// True if the fields have the same names and places as in the stored resource.
     pub(crate) fn is_alike(&self) -> bool {
         self.renamed.is_nothing()
     }
 
-    /// A stored object in the view's form.
+    /// Converts a stored object to the view's form.
     pub(crate) fn shown(&self, stored: &Value) -> Value {
         self.turned(stored, false)
     }
 
-    /// An object of the view in the form that is stored.
+    /// Converts an object of the view to the stored form.
     pub(crate) fn stored(&self, shown: &Value) -> Value {
         self.turned(shown, true)
     }
@@ -123,7 +123,7 @@ impl View {
         tree
     }
 
-    /// The request as one for the stored resource.
+    /// Turns the request into one for the stored resource.
     pub(crate) fn enter(&self, call: &mut Call, path: &mut ResourcePath, body: Bytes) -> Result<Bytes> {
         self.target.group.clone_into(&mut path.group);
         self.target.version.clone_into(&mut path.version);
@@ -142,7 +142,7 @@ impl View {
             "application/apply-patch+yaml" => return Ok(body),
             _ => return Err(unsupported_body(true)),
         }
-        // What is no JSON is refused where the body is read.
+        // Invalid JSON is refused where the body is read.
         let Ok(mut tree) = serde_json::from_slice::<Value>(&body) else { return Ok(body) };
         self.check(&tree, call.method == Method::POST)?;
         match &mut tree {
@@ -158,7 +158,7 @@ impl View {
         Ok(tree.to_string().into())
     }
 
-    /// The answer as the view's.
+    /// Turns the response into the view's form.
     pub(crate) async fn leave(self: std::sync::Arc<Self>, response: Response, watch: bool) -> Response {
         let (mut parts, body) = response.into_parts();
         parts.extensions.remove::<Decoded>();
@@ -187,11 +187,11 @@ impl View {
     fn frame(&self, line: &[u8]) -> Vec<u8> {
         let Ok(mut tree) = serde_json::from_slice::<Value>(line) else { return line.to_vec() };
         self.show(&mut tree["object"]);
-        // The type comes first, as everywhere.
+        // The type is the first field, as everywhere.
         format!("{{\"type\":{},\"object\":{}}}\n", tree["type"], tree["object"]).into_bytes()
     }
 
-    /// Renames whatever a server answers with.
+    /// Renames objects, lists and frames in a response.
     fn show(&self, tree: &mut Value) {
         let stored = self.target.kind;
         match tree["kind"].as_str() {
@@ -230,7 +230,7 @@ impl View {
         }
     }
 
-    /// Refuses what the view cannot hold.
+    /// Refuses objects that the view does not allow.
     pub(crate) fn check(&self, tree: &Value, is_new: bool) -> Result<()> {
         let missing = |name: &&&str| matches!(&tree[**name], Value::Null) || tree[**name] == "";
         let required = self.renamed.required.iter().filter(|_| is_new).filter(missing);
@@ -247,7 +247,7 @@ impl View {
         Err(Failure::Invalid(self.info.group_kind(), name.to_owned(), errors))
     }
 
-    /// The names below a top-level field, as the view names it.
+    /// Returns the names below a top-level field, which is named as in the view.
     fn below(&self, outer: &str) -> &'static [(&'static str, &'static str)] {
         self.renamed.inner.iter().find(|(name, _)| *name == outer).map_or(&[], |(_, names)| names)
     }
@@ -281,7 +281,7 @@ impl View {
         }
     }
 
-    /// Renames what an operation of a JSON patch points to.
+    /// Renames the paths of an operation of a JSON patch.
     fn pointers(&self, operation: &mut Value) {
         for name in ["path", "from"] {
             let Some(pointer) = operation[name].as_str() else { continue };
@@ -306,7 +306,7 @@ impl View {
             let end = rest.find(['.', '=', '!', ',']).unwrap_or(rest.len());
             out.push_str(self.other(&rest[..end], true).unwrap_or(&rest[..end]));
             rest = &rest[end..];
-            // The next term begins behind a comma that is not escaped.
+            // The next term begins after a comma that is not escaped.
             let mut escaped = false;
             let next = rest.find(|character| {
                 let comma = character == ',' && !escaped;

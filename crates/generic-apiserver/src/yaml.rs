@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! YAML at the edge: bodies become JSON before anybody reads them, answers become YAML after everybody has written them.
+//! YAML bodies: request bodies are converted to JSON before they are read, responses are converted to YAML after they
+//! are written.
 //!
-//! Apply patches are YAML of a media type of their own, and are read by who answers them.
+//! Apply patches are YAML of their own media type, and are read by their handler.
 //!
 //! **Deliberately absent**: YAML of watches.
 
@@ -19,7 +20,7 @@ use crate::status::{Failure, Result};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// The body as JSON, if it is YAML; headers say then what it has become.
+/// Converts a YAML body to JSON and changes the headers accordingly.
 pub(crate) fn read(call: &mut Call, body: Bytes) -> Result<Bytes> {
     if body.is_empty() || !is_sent(call) {
         return Ok(body);
@@ -30,24 +31,24 @@ pub(crate) fn read(call: &mut Call, body: Bytes) -> Result<Bytes> {
     Ok(tree.to_string().into())
 }
 
-/// Whether the body of a request is YAML.
+/// True if the body of a request is YAML.
 pub(crate) fn is_sent(call: &Call) -> bool {
     media(call.header(CONTENT_TYPE)) == YAML
 }
 
-/// Errors of a strict reading, as Go's library prints them together; `None`: there are none.
+/// Errors of a strict reading, joined as Go's library prints them; `None`: there are none.
 pub(crate) fn unmarshal_errors(duplicates: &[String]) -> Option<String> {
     (!duplicates.is_empty()).then(|| format!("yaml: unmarshal errors:\n  {}", duplicates.join("\n  ")))
 }
 
-/// The tree of a text, in which of duplicate keys the last counts, and what is to be said of each duplicate.
+/// Parses a text to a tree, in which the last of duplicate keys counts, and a message for each duplicate.
 pub(crate) fn parse(body: &[u8]) -> std::result::Result<(Value, Vec<String>), String> {
     let document =
         ::yaml::read(body, Limits::BODY).map_err(|error| format!("error converting YAML to JSON: {error}"))?;
     Ok((document.value, document.duplicates.iter().map(Duplicate::to_string).collect()))
 }
 
-/// Whether the answer is to be YAML; headers then ask for JSON, from which it is made.
+/// Returns true if the response must be YAML; then the headers are changed to request JSON, which is converted later.
 ///
 /// # Errors
 /// 406 for a watch.
@@ -62,7 +63,7 @@ pub(crate) fn wanted(call: &mut Call, watch: bool, has_messages: bool) -> Result
     Ok(true)
 }
 
-/// The answer in YAML, unless it is no JSON.
+/// Converts the response to YAML, unless it is not JSON.
 pub(crate) async fn write(response: Response) -> Response {
     if response.headers().get(CONTENT_TYPE) != Some(&JSON) {
         return response;
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn of_duplicates_the_last_counts_and_each_is_told() {
+    fn the_last_duplicate_counts_and_each_is_reported() {
         let (tree, said) = parse(b"a: 1\nb:\n  c: x\n  'c': z\na: 2\n").expect("YAML");
         assert_eq!(tree, json!({"a": 2, "b": {"c": "z"}}));
         let told = ["line 4: key \"c\" already set in map", "line 5: key \"a\" already set in map"];

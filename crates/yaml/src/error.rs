@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a text is no YAML, in the words of the library that Kubernetes' programs use.
+//! Errors of invalid YAML, with the texts of the library that Kubernetes' programs use.
 //!
-//! The parser that reads has words of its own. Where it refuses a text, libyaml, from which Go's library was made, is asked
-//! for its reason.
+//! The parser of this crate has other texts. If it refuses a text, the reason is determined by libyaml, from which Go's
+//! library was derived.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// What Go's library says of a parser's finding; all else is a finding of its scanner.
+/// Beginnings of the errors of Go's parser; all others are of its scanner.
 const OF_PARSER: [&str; 9] = [
     "did not find expected <stream-start>",
     "did not find expected <document start>",
@@ -22,10 +22,10 @@ const OF_PARSER: [&str; 9] = [
     "found duplicate %",
 ];
 
-/// Why a text cannot be read; displayed as Go's library does, `yaml: line 2: did not find expected key`.
+/// Reason for which a text cannot be read; displayed as Go's library does, `yaml: line 2: did not find expected key`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// From 1; 0 where the text has none.
+    /// Line, from 1; 0 if the error has none.
     line: usize,
     text: String,
     is_counted_from_0: bool,
@@ -36,7 +36,7 @@ impl Error {
         Self { line, text: text.into(), is_counted_from_0: false }
     }
 
-    /// What libyaml says of a text that is none, or whose first document is none.
+    /// Returns libyaml's error for a text or, if `is_first_only`, for its first document; `None`: there is none.
     pub(crate) fn of_text(text: &[u8], is_first_only: bool) -> Option<Self> {
         let documents = if is_first_only { 1 } else { usize::MAX };
         for document in serde_yaml_ng::Deserializer::from_slice(text).take(documents) {
@@ -58,12 +58,12 @@ impl Error {
         None
     }
 
-    /// The line, from 1; `None` where the error has none.
+    /// Returns the line, from 1; `None` if the error has none.
     pub fn line(&self) -> Option<usize> {
         (self.line > 0).then_some(self.line)
     }
 
-    /// What is wrong, without the line.
+    /// Returns the message without the line.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -73,7 +73,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Go's library prints the parser's lines counted from 0 and the scanner's from 1, and neither for the first line.
         let line = if self.is_counted_from_0 || self.line == 1 { self.line.saturating_sub(1) } else { self.line };
-        // What cannot be written as JSON is YAML all the same.
+        // A document that cannot be written as JSON is nevertheless valid YAML.
         if !self.text.starts_with("json: ") && !self.text.starts_with("unsupported map key") {
             f.write_str("yaml: ")?;
         }

@@ -44,7 +44,7 @@ pub struct Entry {
 }
 
 impl Node {
-    /// The entries of a map; None for all else.
+    /// Returns the entries of a map; `None` for other nodes.
     pub fn entries(&self) -> Option<&[Entry]> {
         match &self.content {
             Content::Map(entries) => Some(entries),
@@ -70,9 +70,9 @@ pub(crate) fn read(text: &str, limits: Limits) -> Result<Node, Error> {
 struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
     limits: Limits,
-    /// Number of nodes that may still be made.
+    /// Number of nodes that may still be created.
     left: usize,
-    /// Nodes of anchors, and the number of nodes that each stands for.
+    /// Nodes of anchors, and the number of nodes in each.
     anchors: BTreeMap<usize, (Node, usize)>,
 }
 
@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// Nodes as `LINE:TEXT`, `LINE[...]` and `LINE{KEYLINE:KEY=...}`.
+    /// Formats nodes as `LINE:TEXT`, `LINE[...]` and `LINE{KEYLINE:KEY=...}`.
     fn shown(node: &Node) -> String {
         let line = node.line;
         match &node.content {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a scalar stands for: goyaml.v2/resolve.go @ sigs.k8s.io/yaml v1.4.0, and what encoding/json makes of it.
+//! Resolution of scalars: goyaml.v2/resolve.go @ sigs.k8s.io/yaml v1.4.0, and their form in encoding/json.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,23 +8,23 @@ use serde_json::{Number, Value};
 /// Tags of YAML, `int` of `!!int`.
 const RESOLVABLE: [&str; 6] = ["str", "bool", "int", "float", "null", "timestamp"];
 
-/// What a scalar resolves to.
+/// Resolved value of a scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Null,
     Bool(bool),
     Int(i64),
-    /// Above what an `Int` holds.
+    /// An integer above the range of `Int`.
     Unsigned(u64),
     Float(f64),
     Text(String),
 }
 
 impl Scalar {
-    /// A scalar with a tag of YAML, or a plain one without any.
+    /// Resolves a scalar with a YAML tag, or a plain one without a tag.
     ///
     /// # Errors
-    /// It is not of the tag's type.
+    /// The scalar does not have the tag's type.
     pub(crate) fn of(tag: Option<&str>, text: &str) -> Result<Self, String> {
         match tag {
             None => Ok(Self::plain(text)),
@@ -48,7 +48,7 @@ impl Scalar {
         }
     }
 
-    /// What a scalar without quotes and tag stands for.
+    /// Resolves a scalar without quotes and tag.
     pub(crate) fn plain(text: &str) -> Self {
         match text {
             "" | "~" | "null" | "Null" | "NULL" => return Self::Null,
@@ -81,10 +81,10 @@ impl Scalar {
         }
     }
 
-    /// The value in JSON.
+    /// Returns the value in JSON.
     ///
     /// # Errors
-    /// JSON has no such number.
+    /// The number cannot be represented in JSON.
     pub(crate) fn value(self) -> Result<Value, String> {
         Ok(match self {
             Self::Null => Value::Null,
@@ -102,10 +102,10 @@ impl Scalar {
         })
     }
 
-    /// The key of a map that the scalar is, and as Go prints it in a message.
+    /// Returns the key of a map for the scalar, and its form in Go's messages.
     ///
     /// # Errors
-    /// JSON has no such key.
+    /// The key cannot be represented in JSON.
     pub(crate) fn key(self) -> Result<(String, String), String> {
         let refused = |kind: &str, key: &str| Err(format!("unsupported map key of type: {kind}, key: {key}"));
         let key = match self {
@@ -123,7 +123,7 @@ impl Scalar {
     }
 }
 
-/// Go's JSON has no fraction where there is none, so that the number is read as an integer.
+/// Returns a float without fraction as an integer: Go's JSON omits the fraction, so that the number is read as an integer.
 #[expect(clippy::cast_possible_truncation, reason = "the bound is checked")]
 fn whole(value: f64) -> Option<i64> {
     const BOUND: f64 = 9_007_199_254_740_992.0;
@@ -140,7 +140,7 @@ const fn unsupported(value: f64) -> &'static str {
     }
 }
 
-/// As `strconv.FormatFloat(value, 'g', -1, 32)` prints, with YAML's words for what is no number.
+/// Formats a float like `strconv.FormatFloat(value, 'g', -1, 32)`, with YAML's names for infinities and NaN.
 #[expect(clippy::cast_possible_truncation, reason = "as upstream does")]
 fn float_key(value: f64) -> String {
     let value = value as f32;
@@ -153,7 +153,7 @@ fn float_key(value: f64) -> String {
     let shown = format!("{value:e}");
     let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    // `%g` with the shortest precision: an exponent below -4 or from 6 on is written as such.
+    // `%g` with the shortest precision: an exponent below -4 or from 6 on is written with `e`.
     if (-4..6).contains(&exponent) {
         return format!("{value}");
     }
@@ -161,7 +161,7 @@ fn float_key(value: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// A float that begins with its point; underscores may stand between digits.
+/// Parses a float that begins with its point; underscores are allowed between digits.
 fn fraction(text: &str) -> Option<Scalar> {
     let bytes = text.as_bytes();
     let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
@@ -170,7 +170,7 @@ fn fraction(text: &str) -> Option<Scalar> {
     are_between.then(|| text.replace('_', "")).filter(|text| is_float(text)).and_then(|text| finite(&text))
 }
 
-/// An integer in any base, or a float; underscores mean nothing.
+/// Parses an integer in any base, or a float; underscores are ignored.
 fn number(text: &str) -> Option<Scalar> {
     let plain = text.replace('_', "");
     let (sign, digits) = match plain.as_bytes().first() {
@@ -194,12 +194,12 @@ fn number(text: &str) -> Option<Scalar> {
     {
         return Some(value);
     }
-    // The sign may stand behind the prefix.
+    // The sign may follow the prefix.
     let binary = plain.strip_prefix("0b").and_then(|digits| i64::from_str_radix(digits, 2).ok());
     binary.map(Scalar::Int)
 }
 
-/// The base of an integer, and its digits.
+/// Returns the base of an integer, and its digits.
 fn based(text: &str) -> Option<(u32, &str)> {
     let (base, digits) = match text.as_bytes() {
         [b'0', b'x' | b'X', ..] => (16, &text[2..]),
@@ -235,12 +235,12 @@ fn is_float(text: &str) -> bool {
     }
 }
 
-/// A float that is not out of range.
+/// Parses a float within range.
 fn finite(text: &str) -> Option<Scalar> {
     text.parse().ok().filter(|value: &f64| value.is_finite()).map(Scalar::Float)
 }
 
-/// Whether a text has the form of a day, or of a time.
+/// True if a text has the form of a date or a time.
 fn is_timestamp(text: &str) -> bool {
     let (day, time) = match text.find(['T', 't', ' ']) {
         Some(at) => (&text[..at], Some(&text[at + 1..])),
@@ -262,7 +262,7 @@ mod tests {
 
     use super::*;
 
-    /// Texts beside what each of them is.
+    /// Compares texts with the expected values.
     fn check(rows: &[(&str, Value)]) {
         for (texts, expected) in rows {
             for text in texts.split_whitespace() {
@@ -346,14 +346,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_has_no_json() {
+    fn infinities_and_nan_have_no_json() {
         for (text, word) in [(".nan", "NaN"), (".NAN", "NaN"), (".inf", "+Inf"), ("+.INF", "+Inf"), ("-.Inf", "-Inf")] {
             assert_eq!(Scalar::plain(text).value(), Err(format!("json: unsupported value: {word}")));
         }
     }
 
     #[test]
-    fn tags_say_the_type_whatever_the_quotes() {
+    fn tags_define_the_type_despite_quotes() {
         let of = |tag, text| Scalar::of(Some(tag), text).and_then(Scalar::value);
         assert_eq!(of("str", "12"), Ok(json!("12")));
         assert_eq!(of("str", "yes"), Ok(json!("yes")));
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_texts_of_what_they_stand_for() {
+    fn keys_are_texts_of_their_values() {
         let key = |text: &str| Scalar::plain(text).key().map(|(key, _)| key);
         for (texts, expected) in [
             ("on yes True", "true"),

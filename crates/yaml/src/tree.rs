@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tree of a text, made of the parser's events.
+//! The tree of a text, built from the parser's events.
 //!
-//! What Go's library does and a reader might not expect: of keys that are given twice the last counts, whether it was
-//! written or merged; a key is the text of what it stands for (`on: 1` is `true: 1`).
+//! Behaviour of Go's library that a reader might not expect: of duplicate keys the last counts, whether it was written
+//! or merged; a key is the text of its resolved value (`on: 1` is `true: 1`).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,42 +14,43 @@ use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::walk;
 
-/// How much may be made of a text.
+/// Limits for the tree of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How deep collections nest.
+    /// Maximum nesting depth of collections.
     pub depth: usize,
-    /// Nodes, those counted each time that an alias stands for.
+    /// Maximum number of nodes; the nodes of an alias are counted each time.
     pub nodes: usize,
-    /// Whether it is read as Go's library reads it: of several documents the first, in which libyaml, from which Go's parser
-    /// was made, must find no fault either. Else a second document is refused: nobody's file is read by half.
+    /// Enables the behaviour of Go's library: only the first of several documents is read, in which libyaml, from which
+    /// Go's parser was derived, must also find no error. Otherwise a second document is refused, so that no file is
+    /// read only in part.
     pub is_go: bool,
 }
 
 impl Limits {
-    /// For a body of a request. An object that can be stored stays far below either: it has 1.5 MiB.
+    /// Limits for the body of a request. An object that can be stored is far below both: it has at most 1.5 MiB.
     pub const BODY: Self = Self { depth: 100, nodes: 500_000, is_go: true };
-    /// For a file that somebody has.
+    /// Limits for a user's file.
     pub const FILE: Self = Self { depth: 128, nodes: 50_000_000, is_go: false };
 }
 
-/// What a text holds.
+/// Content of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// As JSON.
+    /// Value as JSON.
     pub value: Value,
-    /// Keys that were given twice in one map, in the order in which the library finds them.
+    /// Duplicate keys in one map, in the order in which the library finds them.
     pub duplicates: Vec<Duplicate>,
 }
 
-/// A key that was given twice; displayed as in a strict reading's error.
+/// A duplicate key; displayed as in a strict reading's error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
-    /// Of the later value, from 1.
+    /// Line of the later value, from 1.
     pub line: usize,
-    /// As Go prints it, `"a"`, `1`.
+    /// Key as Go prints it, `"a"`, `1`.
     pub key: String,
-    /// True if one of both values was merged (`<<`): a map that is merged may have keys that its user sets otherwise.
+    /// True if one of both values was merged (`<<`): keys of a merged map may be overridden.
     pub is_merged: bool,
 }
 
@@ -82,12 +83,12 @@ pub(crate) fn read(bytes: &[u8], limits: Limits) -> Result<Document, Error> {
     match reader.document() {
         Ok(value) => {
             let document = Document { value, duplicates: reader.duplicates };
-            // The parser reads some texts that Go's does not.
+            // The parser accepts some texts that Go's refuses.
             let refused = if limits.is_go { Error::of_text(text.as_bytes(), true) } else { None };
             refused.map_or(Ok(document), Err)
         }
         Err(Refused::Certainly(error)) => Err(error),
-        // And it refuses some that Go's reads.
+        // It also refuses some texts that Go's accepts.
         Err(Refused::ByParser(error)) => match Error::of_text(text.as_bytes(), limits.is_go) {
             Some(error) => Err(error),
             None => walk::yaml(&text, limits).map_err(|_| error),
@@ -95,9 +96,9 @@ pub(crate) fn read(bytes: &[u8], limits: Limits) -> Result<Document, Error> {
     }
 }
 
-/// Why the parser's events are no document.
+/// Reason for which the parser's events do not form a document.
 enum Refused {
-    /// The parser says so, and libyaml may say otherwise.
+    /// Refusal of the parser; libyaml may accept the text.
     ByParser(Error),
     Certainly(Error),
 }
@@ -108,7 +109,7 @@ impl From<Error> for Refused {
     }
 }
 
-/// The text of UTF-8, or of UTF-16 that says so.
+/// Decodes UTF-8, or UTF-16 with a byte order mark.
 fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Error> {
     let of_pairs = |make: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks(2).map(|pair| make([pair[0], pair.get(1).copied().unwrap_or_default()]));
@@ -129,9 +130,9 @@ struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
     bytes: &'a [u8],
     limits: Limits,
-    /// Nodes that may still be made.
+    /// Number of nodes that may still be created.
     left: usize,
-    /// What anchors stand for, and how many nodes that is.
+    /// Values of anchors, and the number of nodes in each.
     anchors: BTreeMap<usize, (Value, usize)>,
     duplicates: Vec<Duplicate>,
 }
@@ -164,7 +165,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Counts nodes that are made.
+    /// Counts created nodes.
     fn count(&mut self, nodes: usize) -> Result<(), Refused> {
         self.left = self.left.checked_sub(nodes).ok_or_else(|| {
             Error::at(0, format!("more than {} nodes, those counted that aliases stand for", self.limits.nodes))
@@ -172,7 +173,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The node that begins with an event.
+    /// Builds the node that begins with an event.
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Value, Refused> {
         let before = self.left;
         self.count(1)?;
@@ -200,7 +201,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// The name of an alias.
+    /// Returns the name of an alias.
     fn name_of(&self, span: Span) -> String {
         let line = self.bytes.split(|byte| *byte == b'\n').nth(span.start.line() - 1).unwrap_or_default();
         let line = String::from_utf8_lossy(line);
@@ -222,7 +223,7 @@ impl<'a> Reader<'a> {
     fn mapping(&mut self, depth: usize) -> Result<Value, Refused> {
         self.check_depth(depth)?;
         let mut map = Map::new();
-        // Keys that are in the map because they were merged.
+        // Keys that were merged into the map.
         let mut merged = BTreeSet::new();
         loop {
             let (key, span) = match self.next()? {
@@ -246,14 +247,14 @@ impl<'a> Reader<'a> {
         if depth > self.limits.depth { Err(too_deep().into()) } else { Ok(()) }
     }
 
-    /// A key, and as Go prints it.
+    /// Returns a key, and its form in Go's messages.
     fn key(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<(String, String), Refused> {
         let failed = |text: String| Refused::from(Error::at(0, text));
         if let Event::Scalar(text, style, 0, tag) = &event {
             self.count(1)?;
             return scalar(text, *style, tag.as_deref()).and_then(Scalar::key).map_err(failed);
         }
-        // What has an anchor, or is an alias, is of JSON already, in which whole numbers have no fraction.
+        // A key with an anchor, and an alias, are JSON already, in which whole numbers have no fraction.
         match self.node(event, span, depth)? {
             Value::String(text) => Scalar::Text(text).key(),
             Value::Null => Scalar::Null.key(),
@@ -275,7 +276,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of `<<`: a map, or a list of maps of which the first counts most.
+    /// Merges the value of `<<`: a map, or a list of maps of which the first has priority.
     fn merge(
         &mut self,
         map: &mut Map<String, Value>,
@@ -301,7 +302,7 @@ pub(crate) fn too_deep() -> Error {
     Error::at(0, "exceeded max depth")
 }
 
-/// What a scalar stands for: one in quotes, or with the tag `!`, is a text.
+/// Resolves a scalar: one in quotes, or with the tag `!`, is a text.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Scalar, String> {
     match tag.map(name_of) {
         Some(Some(name)) => Scalar::of(Some(&name), text),
@@ -311,7 +312,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Scalar, S
     }
 }
 
-/// `int` of `!!int`; `None` for a tag that is not YAML's.
+/// Returns `int` of `!!int`; `None` for a tag that is not YAML's.
 fn name_of(tag: &Tag) -> Option<String> {
     let whole = format!("{}{}", tag.handle, tag.suffix);
     whole.strip_prefix("tag:yaml.org,2002:").or_else(|| whole.strip_prefix("!!")).map(str::to_owned)
@@ -387,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn of_duplicates_the_last_counts_and_each_is_told_with_the_line_of_its_value() {
+    fn the_last_duplicate_counts_and_each_has_its_line() {
         let text = "a: 1\nb:\n  c: x\n  'c': z\na:\n  2\n1: x\n'1': z\n";
         let document = read(text.as_bytes(), Limits::BODY).expect("YAML");
         assert_eq!(document.value, json!({"a": 2, "b": {"c": "z"}, "1": "z"}));
@@ -397,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_told_as_the_library_tells_it() {
+    fn errors_have_the_texts_of_the_library() {
         for (text, expected) in [
             ("a: [1", "yaml: line 1: did not find expected ',' or ']'"),
             ("a: 1\nb: [1,\nc: 2\nd: 3\n", "yaml: line 3: did not find expected ',' or ']'"),
@@ -430,7 +431,7 @@ mod tests {
         }
         check("---\n---\na: 1\n", json!(null));
         check("a:\n  b: [x,\n z]\n---\nc: 1\n", json!({"a": {"b": ["x", "z"]}}));
-        let refused = read(b"a: 1\n---\nb: 2\n", Limits::FILE).expect_err("nobody's file is read by half");
+        let refused = read(b"a: 1\n---\nb: 2\n", Limits::FILE).expect_err("two documents are refused");
         assert_eq!(refused.to_string(), "yaml: line 3: there is more than one document");
         assert_eq!(value("a: [1\n---\nb: 2\n"), Err("yaml: line 1: did not find expected ',' or ']'".to_owned()));
     }
@@ -454,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_utf_16_say_so_first() {
+    fn utf_16_texts_begin_with_a_mark() {
         let bytes = |units: Vec<u8>| read(&units, Limits::BODY).map(|document| document.value);
         let little = [0xff, 0xfe].into_iter().chain("ñ: yes".encode_utf16().flat_map(u16::to_le_bytes)).collect();
         let big = [0xfe, 0xff].into_iter().chain("ñ: yes".encode_utf16().flat_map(u16::to_be_bytes)).collect();
@@ -464,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_grow_without_bound_is_refused_before_it_does() {
+    fn texts_that_expand_without_bound_are_refused() {
         let refused = |text: &str, expected: &str| {
             let error = value(text).expect_err("too much");
             assert!(error.contains(expected), "{error}");
@@ -482,7 +483,7 @@ mod tests {
             laughs = format!("{laughs}a{level}: &a{level} [{items}]\n");
         }
         refused(&laughs, "aliases stand for");
-        // Few aliases, each for much.
+        // Few aliases, each of a large value.
         let much = vec!["x"; 20_000].join(", ");
         refused(&format!("a: &a [{much}]\nb: [{}]\n", vec!["*a"; 200].join(", ")), "aliases stand for");
         let nested = format!("{}1{}", "[".repeat(100), "]".repeat(100));

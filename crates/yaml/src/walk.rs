@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tree of a text by way of serde: of JSON, which is read several times faster as what it is, and of the few texts of
-//! YAML that libyaml reads and the parser of `tree` does not (brackets that go on further left than their block).
+//! The tree of a text, read with serde: of JSON, for which this is several times faster, and of the few texts of YAML
+//! that libyaml accepts and the parser of `tree` does not (closing brackets further left than their block).
 //!
-//! A scalar of such YAML that has an anchor or a tag is what YAML 1.2 says, since serde does not tell its quotes.
+//! A scalar of such YAML that has an anchor or a tag is resolved by YAML 1.2, since serde does not report its quotes.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -15,7 +15,8 @@ use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::tree::{Document, Duplicate, Limits};
 
-/// The tree of a text of JSON; `None` if it is none, has a key twice, or is larger than the limits: who reads YAML says so.
+/// Returns the tree of a JSON text; `None` if it is not JSON, has a duplicate key, or exceeds the limits: the YAML
+/// reader then reports the error.
 pub(crate) fn json(text: &str, limits: Limits) -> Option<Value> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
@@ -28,7 +29,7 @@ pub(crate) fn json(text: &str, limits: Limits) -> Option<Value> {
     walk.duplicates.borrow().is_empty().then_some(value)
 }
 
-/// The tree of a text that libyaml reads.
+/// Returns the tree of a text that libyaml accepts.
 pub(crate) fn yaml(text: &str, limits: Limits) -> Result<Document, Error> {
     let duplicates = RefCell::default();
     let walk = Walk { yaml: Some(text), depth: limits.depth, left: &Cell::new(limits.nodes), duplicates: &duplicates };
@@ -44,7 +45,7 @@ pub(crate) fn yaml(text: &str, limits: Limits) -> Result<Document, Error> {
 struct Walk<'a> {
     /// The text, if it is YAML.
     yaml: Option<&'a str>,
-    /// How deep collections may nest yet.
+    /// Remaining nesting depth of collections.
     depth: usize,
     left: &'a Cell<usize>,
     duplicates: &'a RefCell<Vec<Duplicate>>,
@@ -57,13 +58,13 @@ impl<'a> Walk<'a> {
         scalar.value().map_err(E::custom)
     }
 
-    /// What is inside of a collection.
+    /// Returns the walk for the content of a collection.
     fn inside<E: serde::de::Error>(self) -> Result<Walk<'a>, E> {
         let depth = self.depth.checked_sub(1).ok_or_else(|| E::custom("exceeded max depth"))?;
         Ok(Walk { depth, ..self })
     }
 
-    /// Where in the text a part of it stands, unless it stands in quotes.
+    /// Returns the position of a part in the text, unless the part is quoted.
     fn plain_at(self, part: &str) -> Option<usize> {
         let whole = self.yaml?;
         let at = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize).filter(|at| *at <= whole.len())?;
@@ -150,7 +151,7 @@ impl<'de> Visitor<'de> for Walk<'de> {
         while let Some(key) = entries.next_key_seed(Key(inside))? {
             let value = entries.next_value_seed(inside)?;
             match (key, value) {
-                (Found::Merge, value) => {
+                (KeyRead::Merge, value) => {
                     let maps = maps_of(value)
                         .ok_or_else(|| A::Error::custom("map merge requires map or sequence of maps as the value"))?;
                     for (key, value) in maps.into_iter().flatten() {
@@ -158,7 +159,7 @@ impl<'de> Visitor<'de> for Walk<'de> {
                         map.insert(key, value);
                     }
                 }
-                (Found::Key { key, shown, line }, value) => {
+                (KeyRead::Key { key, shown, line }, value) => {
                     let is_merged = merged.remove(&key);
                     if map.insert(key, value).is_some() {
                         self.duplicates.borrow_mut().push(Duplicate { line, key: shown, is_merged });
@@ -170,7 +171,7 @@ impl<'de> Visitor<'de> for Walk<'de> {
     }
 }
 
-/// The maps that are merged, that which counts most last.
+/// Returns the merged maps; the one with the highest priority is the last.
 pub(crate) fn maps_of(value: Value) -> Option<Vec<Map<String, Value>>> {
     match value {
         Value::Object(map) => Some(vec![map]),
@@ -188,65 +189,65 @@ pub(crate) fn maps_of(value: Value) -> Option<Vec<Map<String, Value>>> {
 /// Reads a key.
 struct Key<'a>(Walk<'a>);
 
-/// A key that was found.
-enum Found {
+/// Result of reading a key.
+enum KeyRead {
     Merge,
     Key { key: String, shown: String, line: usize },
 }
 
 impl<'de> DeserializeSeed<'de> for Key<'de> {
-    type Value = Found;
+    type Value = KeyRead;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<KeyRead, D::Error> {
         if self.0.yaml.is_some() { deserializer.deserialize_any(self) } else { deserializer.deserialize_str(self) }
     }
 }
 
 impl Key<'_> {
-    fn found<E: serde::de::Error>(&self, scalar: Scalar, at: Option<usize>) -> Result<Found, E> {
+    fn found<E: serde::de::Error>(&self, scalar: Scalar, at: Option<usize>) -> Result<KeyRead, E> {
         let (key, shown) = scalar.key().map_err(E::custom)?;
         let text = self.0.yaml.unwrap_or_default();
         let line = at.map_or(1, |at| text[..at].bytes().filter(|byte| *byte == b'\n').count() + 1);
-        Ok(Found::Key { key, shown, line })
+        Ok(KeyRead::Key { key, shown, line })
     }
 }
 
 impl<'de> Visitor<'de> for Key<'de> {
-    type Value = Found;
+    type Value = KeyRead;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Found, E> {
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<KeyRead, E> {
         self.found(Scalar::Bool(value), None)
     }
 
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Found, E> {
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<KeyRead, E> {
         self.found(Scalar::Int(value), None)
     }
 
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Found, E> {
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<KeyRead, E> {
         self.found(i64::try_from(value).map_or(Scalar::Unsigned(value), Scalar::Int), None)
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Found, E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<KeyRead, E> {
         self.found(Scalar::Float(value), None)
     }
 
-    fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<Found, E> {
+    fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<KeyRead, E> {
         match self.0.plain_at(value) {
-            Some(_) if value == "<<" => Ok(Found::Merge),
+            Some(_) if value == "<<" => Ok(KeyRead::Merge),
             Some(at) => self.found(Scalar::plain(value), Some(at)),
             None => self.found(Scalar::Text(value.to_owned()), None),
         }
     }
 
-    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Found, E> {
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<KeyRead, E> {
         self.found(Scalar::Text(value.to_owned()), None)
     }
 
-    fn visit_unit<E: serde::de::Error>(self) -> Result<Found, E> {
+    fn visit_unit<E: serde::de::Error>(self) -> Result<KeyRead, E> {
         self.found(Scalar::Null, None)
     }
 }

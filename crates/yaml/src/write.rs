@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! YAML of a value, which is read back as the same value.
+//! Writes a value as YAML that is read back as the same value.
 //!
-//! The library that writes quotes what YAML 1.2 would take for something else than a text. What only YAML 1.1 does (`yes`,
-//! `1_000`, `<<`) is quoted here, afterwards.
+//! The underlying library quotes texts that YAML 1.2 would not read as texts. Those that only YAML 1.1 resolves (`yes`,
+//! `1_000`, `<<`) are quoted here, afterwards.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde::Serialize;
@@ -11,18 +11,18 @@ use crate::scalar::Scalar;
 
 const BREAKS: [char; 2] = ['\u{2028}', '\u{2029}'];
 
-/// Why a value cannot be written.
+/// Reason for which a value cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct WriteError(#[from] serde_yaml_ng::Error);
 
-/// A value as YAML, in block style, maps in the order in which the value writes them.
+/// Formats a value as YAML, in block style, maps in the value's own order.
 ///
 /// # Errors
 /// The value cannot be written.
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, WriteError> {
     let text = serde_yaml_ng::to_string(value)?;
-    // Line breaks for some readers, letters for others. JSON is YAML, and escapes them.
+    // Characters that are line breaks for some readers, and letters for others. JSON is YAML, and escapes them.
     if text.contains(BREAKS)
         && let Ok(text) = serde_json::to_string_pretty(value)
     {
@@ -31,7 +31,7 @@ pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, WriteError>
     Ok(quoted(text))
 }
 
-/// The text with quotes around what would not be read as a text.
+/// Adds quotes around scalars that would not be read as texts.
 fn quoted(text: String) -> String {
     let mut spans = Vec::new();
     for event in Parser::new_from_str(&text) {
@@ -59,14 +59,13 @@ fn quoted(text: String) -> String {
     written
 }
 
-/// Whether a scalar is a text for the library that writes, and something else for those who read.
+/// True if a scalar is a text in YAML 1.2, and has another type in YAML 1.1.
 fn is_only_text_in_1_2(scalar: &str) -> bool {
     let differs = scalar == "<<" || is_time(scalar) || !matches!(Scalar::plain(scalar), Scalar::Text(_));
     differs && serde_yaml_ng::from_str::<serde_yaml_ng::Value>(scalar).is_ok_and(|value| value.is_string())
 }
 
-/// Whether a text looks like a date, a time or a number of base 60, around which Go's library writes quotes although it reads
-/// them as texts.
+/// True if a text looks like a date, a time or a number of base 60, which Go's library quotes although it reads them as texts.
 fn is_time(scalar: &str) -> bool {
     let digits =
         |text: &str, most: usize| (1..=most).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit());
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_as_the_same() {
+    fn written_values_are_read_back_unchanged() {
         let words = [
             "y",
             "N",
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_needs_quotes_gets_them_and_what_go_quotes() {
+    fn quotes_are_added_only_where_needed_or_as_in_go() {
         let text = to_string(&json!({"a": "yes", "b": "maybe", "on": true, "c": 1000, "d": "1_000"})).expect("YAML");
         assert_eq!(text, "a: \"yes\"\nb: maybe\nc: 1000\nd: \"1_000\"\n\"on\": true\n");
         for (word, is_quoted) in [

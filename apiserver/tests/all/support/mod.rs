@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-apiserver on a memory log beside a server of Kubernetes' kinds, and requests into them.
+//! gardener-apiserver on a memory log together with a server of Kubernetes' kinds, and requests to them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,11 +20,11 @@ use process::User;
 use process::transport::full;
 use serde_json::{Value, json};
 
-/// When every test begins: a summer evening, four hours before 1.26.4 expires.
+/// Start time of every test: a summer evening, four hours before 1.26.4 expires.
 pub(crate) const START: &str = "2023-07-27T20:00:00Z";
 
-/// A log before which two writers can be made to meet: both have decided by then, and neither has written. And one that
-/// takes its time: between a decision and its entry, and between the entry and the answer, others have their turn.
+/// A log that can synchronize two writers: both have decided, and neither has written. It can also delay appends: other
+/// tasks run between a decision and its entry, and between the entry and the response.
 #[derive(Clone, Debug)]
 pub(crate) struct MeetingLog {
     log: MemoryLog,
@@ -33,7 +33,7 @@ pub(crate) struct MeetingLog {
     delays: Arc<Mutex<Option<Draws>>>,
 }
 
-/// Random numbers, one after the other.
+/// A sequence of random numbers.
 #[derive(Debug)]
 pub(crate) struct Draws {
     random: Random,
@@ -45,7 +45,7 @@ impl Draws {
         Self { random: Random::new(seed), drawn: 0 }
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.drawn += 1;
         self.random.below(bound, "test", "", self.drawn)
@@ -169,28 +169,28 @@ impl Garden {
         Self { kubernetes, gardener, clock, log, user: "alice", groups: &["system:masters"] }
     }
 
-    /// The next two writes, of whichever instance, wait for one another before they are appended.
+    /// Makes the next two writes, of any instances, wait for one another before they are appended.
     pub(crate) fn let_two_writers_meet(&self) {
         self.log.expected.store(2, Ordering::SeqCst);
     }
 
-    /// From now on the log takes its time.
+    /// Delays all appends from now on.
     pub(crate) fn delay_appends(&self, seed: u64) {
         *self.log.delays.lock() = Some(Draws::new(seed));
     }
 
-    /// Revision of the last entry.
+    /// Returns the revision of the last entry.
     pub(crate) fn head(&self) -> Revision {
         self.log.head()
     }
 
-    /// All entries.
+    /// Returns all entries.
     pub(crate) async fn entries(&self) -> Vec<Arc<Entry>> {
         self.log.read(Revision(0), self.log.head(), None).await.expect("all is there")
     }
 
-    /// Another instance of gardener-apiserver on the same log.
-    pub(crate) fn beside(&self, options: &Options) -> Self {
+    /// Starts another instance of gardener-apiserver on the same log.
+    pub(crate) fn another_instance(&self, options: &Options) -> Self {
         let foundation = Foundation {
             log: Arc::new(self.log.clone()),
             clock: Clock::new(self.clock.clone()),
@@ -204,14 +204,14 @@ impl Garden {
         Self { kubernetes, gardener, clock, log, user: self.user, groups: self.groups }
     }
 
-    /// Another instance beside [`Garden::furnished`].
-    pub(crate) fn beside_furnished(&self) -> Self {
-        self.beside(&Options { default_domains: vec!["example.org".to_owned()], ..Options::default() })
+    /// Starts another instance on the log of [`Garden::with_demo_objects`], with the same options.
+    pub(crate) fn another_demo_instance(&self) -> Self {
+        self.another_instance(&Options { default_domains: vec!["example.org".to_owned()], ..Options::default() })
     }
 
-    /// A garden with what an operator gives it: registrations of extensions, CloudProfile and Seed `local`, Project
+    /// Creates a garden with an operator's objects: registrations of extensions, CloudProfile and Seed `local`, Project
     /// `demo` with a binding.
-    pub(crate) async fn furnished() -> Self {
+    pub(crate) async fn with_demo_objects() -> Self {
         let garden = Self::new(&Options { default_domains: vec!["example.org".to_owned()], ..Options::default() });
         garden.apply(include_str!("../manifests/garden.yaml")).await;
         garden
@@ -230,13 +230,13 @@ impl Garden {
         }
     }
 
-    /// As [`Garden::send`], for what the order of a text matters to: code and text of the answer.
+    /// Sends a request like [`Garden::send`], with a literal text as its body; returns code and text of the response.
     pub(crate) async fn send_text(&self, method: &str, path: &str, type_: &str, text: &str) -> (u16, String) {
         let (parts, bytes) = self.exchange(method, path, type_, text.to_owned()).await;
         (parts.status.as_u16(), String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Warnings in the answer to a request.
+    /// Returns the warnings in the response to a request.
     pub(crate) async fn warnings(&self, method: &str, path: &str, type_: &str, body: &Value) -> Vec<String> {
         let (parts, _) = self.exchange(method, path, type_, body.to_string()).await;
         let texts = parts.headers.get_all("warning").into_iter().filter_map(|value| value.to_str().ok());
@@ -265,10 +265,10 @@ impl Garden {
         (parts, body.collect().await.expect("a whole body").to_bytes())
     }
 
-    /// Code and body of the answer to a request that is drawn; `None` for one that no client of HTTP can send.
+    /// Returns code and body of the response to a drawn request; `None` for a request that no HTTP client can send.
     ///
     /// # Panics
-    /// The answer never comes.
+    /// There is no response.
     pub(crate) async fn answered(&self, sent: &testkit::malformed::Sent) -> Option<(u16, Vec<u8>)> {
         let mut request = http::Request::builder().method(sent.method).uri(&sent.path);
         for (name, value) in &sent.headers {
@@ -293,7 +293,7 @@ impl Garden {
                 return Some(answer);
             }
             tokio::task::yield_now().await;
-            // Some wait for a version that does not come.
+            // Some requests wait for a version that does not exist.
             self.clock.fire_next(None);
         }
         panic!("no answer:\n{}", sent.told());
@@ -331,7 +331,7 @@ impl Garden {
     }
 }
 
-/// The objects of a YAML stream.
+/// Returns the objects of a YAML stream.
 pub(crate) fn objects(manifests: &str) -> Vec<Value> {
     let documents = manifests.split("\n---").map(|document| yaml::value(document).expect("YAML"));
     documents.filter(|object| !object.is_null()).collect()
@@ -353,7 +353,7 @@ pub(crate) fn path(object: &Value) -> String {
     format!("{}/{}", collection(object), object["metadata"]["name"].as_str().expect("a name"))
 }
 
-/// The Shoot of the demo, with a name.
+/// Returns the Shoot of the demo, with a name.
 pub(crate) fn shoot(name: &str, version: &str) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1",

@@ -16,7 +16,7 @@ use crate::schema::{Additional, Schema};
 const LIMIT: u64 = 10_000_000;
 /// Cost limit of all expressions of a schema.
 const TOTAL_LIMIT: u64 = 100_000_000;
-/// Expressions that are named when all together cost too much.
+/// Number of expressions that are named when all together cost too much.
 const NAMED: usize = 4;
 
 /// Cost of reading one byte of a text, and of a regular expression.
@@ -24,8 +24,8 @@ const TRAVERSAL: f64 = 0.1;
 const REGEX: f64 = 0.25;
 
 impl Schema {
-    /// Refusals of the rules of a kind's schema that may cost too much. `is_each_limited`: each expression has a limit
-    /// of its own, too.
+    /// Returns refusals of the rules of a kind's schema that may cost too much. `is_each_limited`: each expression also
+    /// has its own limit.
     pub(crate) fn excessive_costs(&self, path: &Path, is_each_limited: bool) -> Vec<FieldError> {
         let mut costs = Costs { is_each_limited, total: 0, largest: Vec::new(), errors: Vec::new() };
         costs.add(self, Declared::of(self, true).as_ref(), Some(1), path);
@@ -42,7 +42,7 @@ impl Schema {
     }
 }
 
-/// Message of a cost above its limit.
+/// Formats a cost above its limit.
 fn excess(name: &str, cost: u64, limit: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
     let factor = cost as f64 / limit as f64;
@@ -61,7 +61,7 @@ fn excess(name: &str, cost: u64, limit: u64) -> String {
 struct Costs {
     is_each_limited: bool,
     total: u64,
-    /// Expressions that have at least a hundredth of the limit of all.
+    /// Expressions that use at least a hundredth of the total limit.
     largest: Vec<(u64, Path)>,
     errors: Vec<FieldError>,
 }
@@ -108,7 +108,7 @@ impl Costs {
     }
 }
 
-/// Largest cost of one evaluation of an expression about a value of a type.
+/// Returns the largest cost of one evaluation of an expression for a value of a type.
 pub(crate) fn estimate(expression: &IdedExpr, declared: &Declared, is_old_optional: bool) -> u64 {
     Estimator { root: declared, is_old_optional, variables: Vec::new() }.node(expression).cost
 }
@@ -139,7 +139,7 @@ impl Size {
         Self { least: self.least.saturating_mul(other.least), most: self.most.saturating_mul(other.most) }
     }
 
-    /// Cost of so many units each.
+    /// Returns the cost if each unit costs `each`.
     fn cost(self, each: f64) -> u64 {
         scaled(self.most, each)
     }
@@ -176,7 +176,7 @@ impl Type<'_> {
         }
     }
 
-    /// Type of the values of a list or map.
+    /// Returns the type of the values of a list or map.
     fn value(&self) -> Self {
         match self {
             Self::List(value) | Self::Map(_, value) => (**value).clone(),
@@ -185,7 +185,7 @@ impl Type<'_> {
         }
     }
 
-    /// Type of the variable of a loop.
+    /// Returns the type of the variable of a loop.
     fn iterated(&self) -> Self {
         match self {
             Self::Map(key, _) => (**key).clone(),
@@ -209,7 +209,7 @@ impl Type<'_> {
     }
 }
 
-/// Place of a value in the schema, which knows its size.
+/// Place of a value in the schema, which defines its size.
 #[derive(Clone, Copy, Debug)]
 enum Place<'a> {
     /// The value was computed.
@@ -241,7 +241,7 @@ impl<'a> Node<'a> {
         self.size.unwrap_or(Size::UNKNOWN)
     }
 
-    /// Fills the size from the place or the type if it is not known yet.
+    /// Sets an unknown size from the place or the type.
     fn sized(mut self) -> Self {
         self.size = self.size.or_else(|| match self.place {
             Place::At(declared) => Some(Size { least: 0, most: declared.most }),
@@ -259,7 +259,7 @@ struct Estimator<'a> {
 }
 
 impl<'a> Estimator<'a> {
-    /// The place of a part of a value; a computed value counts as one outside of the schema, as upstream.
+    /// Returns the place of a part of a value; a computed value counts as one outside of the schema, as upstream.
     fn below(&self, place: Place<'a>, part: impl FnOnce(&'a Declared) -> Option<&'a Declared>) -> Place<'a> {
         match place {
             Place::Computed => Place::At(self.root),
@@ -457,7 +457,7 @@ fn literal<'a>(value: &LiteralValue) -> Node<'a> {
     Node { size: Some(Size::exactly(size)), ..Node::new(0, Type::Plain(kind)) }
 }
 
-/// A sum, or texts or lists one behind the other.
+/// Returns a sum, or the concatenation of texts or lists.
 fn addition<'a>(left: &Node<'a>, right: &Node<'a>) -> Node<'a> {
     let type_ = if left.type_.kind() == Kind::Dyn { right.type_.clone() } else { left.type_.clone() };
     let size = left.size().plus(right.size());
@@ -476,7 +476,7 @@ fn addition<'a>(left: &Node<'a>, right: &Node<'a>) -> Node<'a> {
     }
 }
 
-/// Any other function or operator, without the cost of its operands.
+/// Returns the result of any other function or operator, without the cost of its operands.
 fn function<'a>(name: &str, target: Option<&Node<'a>>, arguments: &[Node<'a>]) -> Node<'a> {
     let text = |cost: u64, size: Option<Size>| Node { size, ..Node::new(cost, Type::Plain(Kind::String)) };
     let plain = |cost: u64, kind: Kind| Node::new(cost, Type::Plain(kind));
@@ -558,7 +558,7 @@ fn function<'a>(name: &str, target: Option<&Node<'a>>, arguments: &[Node<'a>]) -
     }
 }
 
-/// Kind of the result of a function that is known by its name.
+/// Returns the kind of the result of a function by its name.
 fn kind_of(name: &str) -> Kind {
     match name {
         operators::LOGICAL_NOT | operators::NOT_STRICTLY_FALSE | "matches" | "bool" | "hasValue" => Kind::Bool,
@@ -574,11 +574,11 @@ fn kind_of(name: &str) -> Kind {
     }
 }
 
-/// Size of a text with another in place of each occurrence of a third.
+/// Returns the size of a text in which each occurrence of a text is replaced.
 fn replaced(text: Size, old: Size, new: Size) -> Size {
     let (mut count, mut kept) = (Size::exactly(0), Size::exactly(0));
     if old.least == 0 {
-        // The empty text is found around each character.
+        // The empty text matches around each character.
         (count.most, kept.most) = (text.most.saturating_add(1), text.most);
     } else if new.most <= old.least {
         kept.most = text.most;

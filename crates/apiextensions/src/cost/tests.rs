@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Cost of a rule about a value of a schema.
+/// Returns the cost of a rule for a value of a schema.
 fn cost(schema: &Value, rule: &str) -> u64 {
     let schema = Schema::of(schema).expect("a schema");
     let rule = crate::schema::Rule { rule: rule.to_owned(), ..Default::default() };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a walk along a schema has found so far, and where it is.
+//! Findings of a walk along a schema, and its current position.
 
 use std::fmt::Write as _;
 
@@ -22,21 +22,21 @@ pub(super) enum Segment {
 /// The state of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// Where the walk is.
+    /// Current position.
     pub(super) path: Vec<Segment>,
-    /// The structs around it; Go names the innermost in errors.
+    /// Enclosing structs; Go names the innermost in errors.
     pub(super) structs: Vec<&'static ObjectSchema>,
-    /// True where `null` deletes something, as in a merge patch; else Go ignores it.
+    /// True where `null` deletes a value, as in a merge patch; otherwise Go ignores it.
     pub(super) keeps_null: bool,
     decoded: Decoded,
     error: Option<String>,
 }
 
-/// Upstream reports no more than so many strict errors.
+/// Maximum number of strict errors, as upstream.
 const MAX_STRICT: usize = 100;
 
 impl Findings {
-    /// Notes an unknown field of the current struct.
+    /// Records an unknown field of the current struct.
     pub(super) fn unknown(&mut self, name: &str) {
         let path = self.path_of(name);
         if self.strict("unknown", &path) {
@@ -44,7 +44,7 @@ impl Findings {
         }
     }
 
-    /// Notes that a field or key of the current struct or map came before.
+    /// Records a duplicate field or key of the current struct or map.
     pub(super) fn duplicate(&mut self, name: &str) {
         let path = self.path_of(name);
         if self.strict("duplicate", &path) {
@@ -76,9 +76,9 @@ impl Findings {
         out
     }
 
-    /// Notes a value of a wrong type: `found` is `string`, `number`, `number 1.5`, `bool`, `array` or `object`.
+    /// Records a value of a wrong type: `found` is `string`, `number`, `number 1.5`, `bool`, `array` or `object`.
     pub(super) fn mismatch(&mut self, found: &str, node: &Node) -> Option<Value> {
-        // Types with a decoder of their own first read the JSON type that they are written as.
+        // Types with their own decoder first read the JSON type in which they are written.
         let wanted = match node {
             Node::Time | Node::MicroTime | Node::Duration => "string".to_owned(),
             Node::IntOrString => "int32".to_owned(),
@@ -102,13 +102,13 @@ impl Findings {
         self.fail(format!("json: cannot unmarshal {found} into Go {place} of type {wanted}"))
     }
 
-    /// Notes an error; the first counts.
+    /// Records an error; the first counts.
     pub(super) fn fail(&mut self, message: String) -> Option<Value> {
         self.error.get_or_insert(message);
         None
     }
 
-    /// The result of the walk.
+    /// Returns the result of the walk.
     pub(super) fn finish(self, tree: Value) -> Result<Decoded, DecodeError> {
         match self.error {
             Some(message) => Err(DecodeError { message, malformed: false }),

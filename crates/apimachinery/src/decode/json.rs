@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The reader of JSON text, with Go's words for what is malformed.
+//! The reader of JSON text, with Go's error texts for malformed input.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ use super::{DecodeError, Decoded, MAX_DEPTH, find_field, is_type_meta, zero};
 use crate::meta::mark;
 use crate::schema::{Node, ObjectRef};
 
-/// What becomes of JSON of any shape within an object.
+/// Handling of JSON of any shape within an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opaque {
-    /// It is read; of keys that are there twice the last counts, and nobody is told.
+    /// It is parsed; the last of duplicate keys counts, without an error.
     Read,
     /// It is kept as text.
     Kept,
-    /// It is read, and keys that are there twice are told.
+    /// It is parsed, and duplicate keys are reported.
     Judged,
 }
 
@@ -36,9 +36,9 @@ pub(super) fn read(text: &str, schema: &Node, opaque: Opaque) -> Result<Decoded,
 struct Reader<'a> {
     lexer: Lexer<'a>,
     depth: usize,
-    /// Whether opaque JSON is kept as text.
+    /// True if opaque JSON is kept as text.
     keeps_opaque: bool,
-    /// Whether keys that are there twice are told within JSON of any shape, too, as Go reads objects without types.
+    /// True if duplicate keys are also reported within JSON of any shape, as Go reads objects without types.
     strict_raw: bool,
     findings: Findings,
 }
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Opaque JSON, as a mark.
+    /// Reads opaque JSON as a mark.
     fn opaque(&mut self) -> Result<Option<Value>, String> {
         self.lexer.blanks();
         let start = self.lexer.position();
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         Ok(Some(if is_null { Value::Null } else { mark(self.lexer.since(start)) }))
     }
 
-    /// Reads a value of any shape, of which nothing is kept.
+    /// Skips a value of any shape.
     fn skip(&mut self) -> Result<(), String> {
         let begin = self.lexer.peek();
         if !matches!(begin, Some(b'{' | b'[')) {
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
     fn fields(&mut self, reference: ObjectRef) -> Result<Value, String> {
         let schema = reference.get();
         let mut out = Map::new();
-        let mut seen = Seen::default();
+        let mut seen = NumberSet::default();
         let mut next = 0;
         let root = self.findings.path.is_empty();
         self.findings.structs.push(schema);
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
         Ok(Value::Object(out))
     }
 
-    /// The entries of an object; `each` reads the value.
+    /// Reads the entries of an object; `each` reads the value.
     fn entries(&mut self, mut each: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), String>) -> Result<(), String> {
         let mut is_first = true;
         while let Some(name) = self.lexer.key(&mut is_first)? {
@@ -265,13 +265,13 @@ impl<'a> Reader<'a> {
 
 /// A set of small numbers.
 #[derive(Default)]
-struct Seen {
+struct NumberSet {
     low: u64,
     high: Vec<usize>,
 }
 
-impl Seen {
-    /// Adds; whether it was there.
+impl NumberSet {
+    /// Adds a number; returns true if it was present.
     fn again(&mut self, number: usize) -> bool {
         if number < 64 {
             let bit = 1 << number;

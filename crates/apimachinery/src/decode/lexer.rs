@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The parts of a JSON text, one after the other, with Go's words for what is malformed.
+//! The tokens of a JSON text, with Go's error texts for malformed input.
 
 use std::borrow::Cow;
 
-/// A place in a text.
+/// A position in a text.
 pub(crate) struct Lexer<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -15,17 +15,17 @@ impl<'a> Lexer<'a> {
         Self { text, bytes: text.as_bytes(), at: 0 }
     }
 
-    /// How far it has come, in bytes.
+    /// Returns the position in bytes.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
-    /// The text from a position to here.
+    /// Returns the text from a position to the present one.
     pub(crate) fn since(&self, start: usize) -> &'a str {
         &self.text[start..self.at]
     }
 
-    /// Whether nothing but blanks is left.
+    /// True if only blanks are left.
     pub(crate) fn is_at_end(&mut self) -> bool {
         self.blanks();
         self.at >= self.bytes.len()
@@ -37,7 +37,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next byte that is no blank.
+    /// Returns the next byte that is not a blank.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         self.blanks();
         self.bytes.get(self.at).copied()
@@ -50,7 +50,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next key of an object whose brace was seen, with its colon; `None` at the end of the object.
+    /// Returns the next key of an object after its brace, and reads the colon; `None` at the end of the object.
     pub(crate) fn key(&mut self, is_first: &mut bool) -> Result<Option<Cow<'a, str>>, String> {
         if std::mem::take(is_first) {
             self.at += 1;
@@ -79,7 +79,7 @@ impl<'a> Lexer<'a> {
         Ok(Some(name))
     }
 
-    /// Whether another item follows in a list whose bracket was seen.
+    /// True if another item follows in a list after its bracket.
     pub(crate) fn item(&mut self, is_first: &mut bool) -> Result<bool, String> {
         if std::mem::take(is_first) {
             self.at += 1;
@@ -146,7 +146,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A string; borrowed unless it has escapes.
+    /// Returns a string; borrowed unless it has escapes.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, str>, String> {
         self.at += 1;
         let mut start = self.at;
@@ -174,7 +174,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The character after a backslash.
+    /// Returns the character after a backslash.
     fn escape(&mut self) -> Result<char, String> {
         let character = match self.bytes.get(self.at) {
             Some(b'"') => '"',
@@ -224,7 +224,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Number of bytes in front of the first quote, backslash or control character; eight are looked at at once.
+/// Number of bytes before the first quote, backslash or control character; compares eight bytes at a time.
 fn plain(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     // The lowest byte with its high bit set is the first one that is below `bound`; those above it may be wrong.
@@ -242,7 +242,7 @@ fn plain(bytes: &[u8]) -> usize {
     words.len() * 8 + tail.iter().position(is_special).unwrap_or(tail.len())
 }
 
-/// A byte as Go quotes it in syntax errors.
+/// Quotes a byte as Go does in syntax errors.
 fn quoted_byte(byte: u8) -> String {
     match byte {
         b'\'' => r"'\''".to_owned(),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes to a pruned tree, directed by a schema.
+//! Decoding of bytes to a pruned tree, directed by a schema.
 //!
 //! First step of two: unknown and duplicate fields are collected with their paths (`spec.workers[0].foo`), values of a
-//! wrong type are refused in the words of Go's decoder, scalars get their canonical form. After it the typed value
-//! cannot fail. `apiVersion` and `kind` at the root are always known and stay in the tree.
+//! wrong type are refused with the texts of Go's decoder, scalars get their canonical form. After that the conversion
+//! to a typed value cannot fail. `apiVersion` and `kind` at the root are always known and stay in the tree.
 //!
 //! Source: sigs.k8s.io/json, encoding/json.
 
@@ -18,10 +18,10 @@ use self::findings::{Findings, Segment};
 use self::json::Opaque;
 use crate::schema::{Node, ObjectRef, ObjectSchema};
 
-/// What a decoder found.
+/// Result of decoding.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decoded {
-    /// The tree without unknown fields; of duplicates the last counts. `null` where Go ignores it is left out.
+    /// The tree without unknown fields; of duplicates the last counts. A `null` that Go ignores is left out.
     pub tree: Value,
     /// Paths of unknown fields, in order of appearance.
     pub unknown: Vec<String>,
@@ -32,20 +32,20 @@ pub struct Decoded {
     pub strict: Vec<String>,
 }
 
-/// Why bytes are no object; the text is the one that the real API server sends.
+/// Reason for which bytes are not an object; the text is that of the real API server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DecodeError {
-    /// Text in Go's words.
+    /// Go's text.
     pub message: String,
-    /// Whether the bytes are no JSON at all, as opposed to JSON of a wrong shape.
+    /// True if the bytes are not JSON, as opposed to JSON of a wrong shape.
     pub malformed: bool,
 }
 
-/// How deep values may nest.
+/// Maximum nesting depth of values.
 ///
-/// Unlike upstream: there it is 10,000; no kind comes near either. What is stored is read again by readers that stop at
-/// 128, also within a list or the frame of a watch.
+/// Unlike upstream, whose limit is 10,000; no kind comes near either. Stored objects are read again by readers whose
+/// limit is 128, also within a list or the frame of a watch.
 pub const MAX_DEPTH: usize = 100;
 
 /// Reads JSON.
@@ -56,23 +56,24 @@ pub fn json(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeError> {
     json::read(&String::from_utf8_lossy(bytes), schema, Opaque::Read)
 }
 
-/// As [`json`], for kinds that have no type in Go: keys that are there twice are told within JSON of any shape, too.
+/// Reads JSON of kinds that have no type in Go, like [`json`]: duplicate keys are also reported within JSON of any shape.
 ///
 /// # Errors
-/// As those of [`json`].
+/// The same as those of [`json`].
 pub fn json_without_types(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeError> {
     json::read(&String::from_utf8_lossy(bytes), schema, Opaque::Judged)
 }
 
-/// As [`json`]; opaque JSON keeps its text ([`crate::opaque`]), which a tree for people or for other types must not hold.
+/// Reads JSON like [`json`]; opaque JSON keeps its text ([`crate::opaque`]), which trees for output or for other types
+/// must not hold.
 ///
 /// # Errors
-/// As those of [`json`].
+/// The same as those of [`json`].
 pub fn json_with_opaque(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeError> {
     json::read(&String::from_utf8_lossy(bytes), schema, Opaque::Kept)
 }
 
-/// Prunes and checks a tree that was read or patched already; finds no duplicates.
+/// Prunes and checks a tree that was parsed or patched already; finds no duplicates.
 ///
 /// # Errors
 /// A value of a wrong type.
@@ -87,8 +88,8 @@ pub fn tree(mut tree: Value, schema: &Node) -> Result<Decoded, DecodeError> {
     findings.finish(tree)
 }
 
-/// Prunes and checks a merge patch of what a schema describes, as [`tree`] would the object that the patch makes; `null` stays
-/// where it deletes something.
+/// Prunes and checks a merge patch of a value with this schema, as [`tree`] would the object that results from the
+/// patch; `null` stays where it deletes a value.
 ///
 /// # Errors
 /// A value of a wrong type.
@@ -105,12 +106,12 @@ pub fn merge_patch(mut patch: Value, schema: &Node) -> Result<Decoded, DecodeErr
 /// Reads JSON of any shape into a tree; a duplicate key's last value counts.
 ///
 /// # Errors
-/// Malformed JSON, in Go's words.
+/// Malformed JSON, with Go's text.
 pub fn any_json(bytes: &[u8]) -> Result<Value, DecodeError> {
     Ok(json::read(&String::from_utf8_lossy(bytes), &Node::Raw, Opaque::Read)?.tree)
 }
 
-/// Whether a value nests no deeper than that; looks no further.
+/// True if a value has at most this nesting depth; deeper levels are not visited.
 pub fn is_within(value: &Value, depth: usize) -> bool {
     match value {
         Value::Object(fields) => depth > 0 && fields.values().all(|value| is_within(value, depth - 1)),
@@ -119,7 +120,7 @@ pub fn is_within(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// What Go leaves in place of an ignored `null` in a list.
+/// Value that Go uses for an ignored `null` in a list.
 fn zero(node: &Node) -> Value {
     match node {
         Node::Object(_) | Node::Map(_) => Value::Object(Map::new()),
@@ -133,7 +134,7 @@ fn zero(node: &Node) -> Value {
     }
 }
 
-/// The field called `name`, looked for from position `from` on, since fields mostly come in order.
+/// Index of the field `name`, searched from index `from` on, since fields are mostly in order.
 fn find_field(schema: &'static ObjectSchema, name: &str, from: usize) -> Option<usize> {
     let fields = &schema.fields;
     let from = from.min(fields.len());
@@ -152,7 +153,7 @@ fn is_type_meta(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Prunes a value in place; false if Go ignores it, and it is to be left out.
+/// Prunes a value in place; false if Go ignores the value, which must be left out.
 fn prune(findings: &mut Findings, given: &mut Value, node: &Node) -> bool {
     if let Node::Raw = node {
         return true;
@@ -219,7 +220,7 @@ fn prune_struct(findings: &mut Findings, fields: &mut Map<String, Value>, refere
         } else if reference.is_open() {
             return true;
         } else {
-            // There is nothing that a patch could delete.
+            // A patch could delete nothing there.
             if !(findings.keeps_null && given.is_null()) {
                 findings.unknown(name);
             }
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_patch_is_checked_as_the_object_that_it_makes() {
+    fn a_merge_patch_is_checked_like_its_result() {
         let object = json!({"map": {"a": "1"}, "things": [{"count": 1}], "flag": true, "after": "1h0m0s"});
         for patch in [
             json!({"flag": null, "map": {"a": null, "b": "2"}, "Gone": null, "metadata": null}),

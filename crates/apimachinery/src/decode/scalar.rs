@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scalars as a schema wants them: checked, and in canonical form.
+//! Scalars according to a schema: checked, and in canonical form.
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ use crate::schema::Node;
 use crate::status::quote;
 
 impl Findings {
-    /// A truth value.
+    /// Checks a boolean.
     pub(super) fn boolean(&mut self, given: bool, node: &Node) -> Option<Value> {
         if matches!(node, Node::Boolean) { Some(Value::Bool(given)) } else { self.mismatch("bool", node) }
     }
 
-    /// A number by its text.
+    /// Checks a number by its text.
     pub(super) fn number(&mut self, text: &str, node: &Node) -> Option<Value> {
         let number = match node {
             Node::Integer { bits, signed } => integer(text, *bits, *signed).map(Number::from),
@@ -32,7 +32,7 @@ impl Findings {
         }
     }
 
-    /// A text.
+    /// Checks a text.
     pub(super) fn text(&mut self, text: Cow<'_, str>, node: &Node) -> Option<Value> {
         match node {
             Node::String | Node::IntOrString => {}
@@ -85,7 +85,7 @@ fn integer(text: &str, bits: u8, signed: bool) -> Option<i64> {
     (low..=high).contains(&value).then_some(value)
 }
 
-/// Whether a text is `2023-07-28T09:07:27Z` or alike: what servers send, and mostly what clients send.
+/// True if a text has the shape `2023-07-28T09:07:27Z`, which servers and most clients send.
 fn is_canonical(text: &[u8]) -> bool {
     text.len() == 20
         && text.iter().zip(b"0000-00-00T00:00:00Z").all(|(given, pattern)| match pattern {
@@ -100,7 +100,7 @@ fn is_canonical(text: &[u8]) -> bool {
         && &text[17..19] < b"60".as_slice()
 }
 
-/// Go's `time.Parse`.
+/// Parses an instant like Go's `time.Parse`.
 fn instant(text: &str, layout: &str) -> Result<DateTime<Utc>, String> {
     let refusal = |rest: &str, element: &str| {
         format!("parsing time {} as {}: cannot parse {} as {}", quote(text), quote(layout), quote(rest), quote(element))

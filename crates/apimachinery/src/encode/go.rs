@@ -12,7 +12,7 @@ pub fn write_go<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     value.serialize(&mut Serializer::with_formatter(out, Go)).expect("values have text keys and finite numbers");
 }
 
-/// Appends a text as [`write_go`] does. Few texts have anything to escape, and the others are copied.
+/// Appends a text as [`write_go`] does. Few texts have characters to escape, and the others are copied.
 pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
     if !is_plain(text.as_bytes()) {
         return write_go(out, text);
@@ -53,8 +53,8 @@ pub(crate) fn write_tree(out: &mut Vec<u8>, tree: &Value) {
     }
 }
 
-/// True if Go escapes none of these bytes; eight are looked at at once. 0xe2 is the first byte of U+2028 and U+2029, and of
-/// other characters.
+/// True if Go escapes none of these bytes; compares eight bytes at a time. 0xe2 is the first byte of U+2028 and U+2029,
+/// and of other characters.
 fn is_plain(bytes: &[u8]) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     // Sets the high bit of a byte that is below `bound`, and of others only if there is one.
@@ -99,7 +99,7 @@ impl Formatter for Go {
     fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
         let size = value.abs();
         if size != 0.0 && !(1e-6..1e21).contains(&size) {
-            // Rust writes `1e-7` and `1e21`, Go `1e-07` and `1e+21`, of which it makes `1e-7` and `1e+21`.
+            // Rust writes `1e-7` and `1e21`, Go `1e-07` and `1e+21`, which it shortens to `1e-7` and `1e+21`.
             return writer.write_all(format!("{value:e}").replace('e', if size < 1.0 { "e" } else { "e+" }).as_bytes());
         }
         write!(writer, "{value}")

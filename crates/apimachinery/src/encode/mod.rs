@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A typed value as the bytes that are stored and served, the way Go's encoder would write them.
+//! Encoding of a typed value as the bytes that are stored and served, as Go's encoder would write them.
 //!
 //! ```text
 //! identity                                            metadata                       managed      spec     status
@@ -23,7 +23,7 @@ use crate::wire::{self, Fields};
 /// An object's sections: their concatenation, with `,"resourceVersion":"R"` after the first, is the served object.
 ///
 /// `metadata` starts with the comma that separates it from `identity`; `managed_fields` is `}` or
-/// `,"managedFields":[…]}`; `rest` holds every top-level field but `status`; `status` closes the object (`}` or
+/// `,"managedFields":[…]}`; `rest` holds every top-level field except `status`; `status` closes the object (`}` or
 /// `,"status":…}`). No section holds a resource version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sections {
@@ -33,19 +33,19 @@ pub struct Sections {
     pub metadata: Bytes,
     /// `managedFields` and the brace that closes `metadata`.
     pub managed_fields: Bytes,
-    /// All top-level fields but `status`.
+    /// All top-level fields except `status`.
     pub rest: Bytes,
     /// `status` and the brace that closes the object.
     pub status: Bytes,
 }
 
 impl Sections {
-    /// The sections in order.
+    /// Returns the sections in order.
     pub fn parts(&self) -> [&Bytes; 5] {
         [&self.identity, &self.metadata, &self.managed_fields, &self.rest, &self.status]
     }
 
-    /// The served object at a revision.
+    /// Returns the served object at a revision.
     pub fn served(&self, resource_version: u64) -> Bytes {
         let length: usize = self.parts().iter().map(|part| part.len()).sum();
         let mut out = Vec::with_capacity(length + 44);
@@ -111,7 +111,7 @@ fn is_of_rest(name: &str) -> bool {
     !matches!(name, "metadata" | "status" | "apiVersion" | "kind")
 }
 
-/// The sections of a typed object.
+/// Encodes the sections of a typed object.
 pub fn sections<K: Resource>(object: &K) -> Sections {
     sections_of(&K::api_version(), K::KIND, object.metadata(), Body::Typed(object))
 }
@@ -121,7 +121,7 @@ pub(crate) fn sections_of(api_version: &str, kind: &str, metadata: &ObjectMeta, 
     Sections { identity, metadata, managed_fields, rest: body.rest(), status: body.status() }
 }
 
-/// As [`sections_of`], where only some top-level fields differ from the object whose sections are `stored`.
+/// Encodes sections like [`sections_of`], where only some top-level fields differ from the object whose sections are `stored`.
 pub(crate) fn changed_sections(
     api_version: &str,
     kind: &str,
@@ -144,7 +144,7 @@ pub(crate) fn changed_sections(
     sections
 }
 
-/// Identity, metadata and managed fields, which share one buffer.
+/// Encodes identity, metadata and managed fields, which share one buffer.
 fn metadata_sections(api_version: &str, kind: &str, metadata: &ObjectMeta) -> [Bytes; 3] {
     let is_identity = |name: &str| matches!(name, "name" | "generateName" | "namespace" | "uid");
     let is_managed = |name: &str| name == "managedFields";
@@ -154,8 +154,7 @@ fn metadata_sections(api_version: &str, kind: &str, metadata: &ObjectMeta) -> [B
     head(&mut out, kind, api_version);
     let start = out.len();
     body.write(&mut out, is_identity);
-    // The comma of the first field gives its place to the brace. What follows begins with a comma, so identity must not
-    // be empty.
+    // The comma of the first field is replaced by the brace. The next section begins with a comma, so identity must not be empty.
     match out.get_mut(start) {
         Some(comma) => *comma = b'{',
         None => out.extend_from_slice(b"{\"name\":\"\""),
@@ -169,7 +168,7 @@ fn metadata_sections(api_version: &str, kind: &str, metadata: &ObjectMeta) -> [B
     [all.slice(..identity_end), all.slice(identity_end..metadata_end), all.slice(metadata_end..)]
 }
 
-/// Bytes that take no more memory than they need, since they are kept for long.
+/// Returns bytes without unused capacity, since they are kept for long.
 fn exact(bytes: Vec<u8>) -> Bytes {
     Bytes::from(bytes.into_boxed_slice())
 }
@@ -182,13 +181,13 @@ fn head(out: &mut Vec<u8>, kind: &str, api_version: &str) {
     out.extend_from_slice(b",\"metadata\":");
 }
 
-/// A typed object as one JSON text with `kind` and `apiVersion` first, `resourceVersion` included when it is set:
-/// what a client sends.
+/// Encodes a typed object as one JSON text for a request, with `kind` and `apiVersion` first, including
+/// `resourceVersion` if it is set.
 pub fn to_bytes<K: Resource>(object: &K) -> Vec<u8> {
     whole(&K::api_version(), K::KIND, object.metadata(), Body::Typed(object))
 }
 
-/// One JSON text of an object.
+/// Encodes an object as one JSON text.
 pub(crate) fn whole(api_version: &str, kind: &str, metadata: &ObjectMeta, body: Body<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     head(&mut out, kind, api_version);
@@ -199,7 +198,7 @@ pub(crate) fn whole(api_version: &str, kind: &str, metadata: &ObjectMeta, body: 
     out
 }
 
-/// A typed object as a tree with `apiVersion` and `kind`.
+/// Returns a typed object as a tree with `apiVersion` and `kind`.
 pub fn to_tree<K: Resource>(object: &K) -> Value {
     let mut tree = wire::to_tree(object);
     if let Some(fields) = tree.as_object_mut() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The entries of `metadata.managedFields`: who owns what after a write, and what keeps an apply from being done.
+//! The entries of `metadata.managedFields`: owners of fields after a write, and conflicts that prevent an apply.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,14 +18,14 @@ use crate::status::{Status, StatusCause, StatusDetails, quote, reason};
 const APPLY: &str = "Apply";
 const UPDATE: &str = "Update";
 const FIELDS_V1: &str = "FieldsV1";
-/// Who owns what was there before the first apply of an object that was not tracked.
+/// Manager of the fields that existed before the first apply of an untracked object.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
-/// Who owns what the oldest of too many entries had.
+/// Manager of the fields of the oldest entries, if there were too many.
 const ANCIENT: &str = "ancient-changes";
-/// Most entries of operation `Update`.
+/// Maximum number of entries of operation `Update`.
 const MOST_UPDATES: usize = 10;
 
-/// Paths that nobody owns.
+/// Paths that no manager owns.
 const NEVER_OWNED: &[&[&str]] = &[
     &["apiVersion"],
     &["kind"],
@@ -41,18 +41,18 @@ const NEVER_OWNED: &[&[&str]] = &[
     &["metadata", "resourceVersion"],
 ];
 
-/// Who writes, and when.
+/// The writer and the time of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
     /// Name of the manager; an empty one is `unknown`.
     pub manager: &'a str,
     /// Version of the kind.
     pub api_version: &'a str,
-    /// Subresource through which the write comes; empty for the object itself.
+    /// Subresource of the write; empty for the object itself.
     pub subresource: &'a str,
     /// Landscape time of the write.
     pub now: Time,
-    /// Whether a top-level field can be changed through this door; others are owned by nobody who comes through it.
+    /// True if the subresource can change a top-level field; other fields are not owned by its writers.
     pub owns: fn(&str) -> bool,
 }
 
@@ -69,16 +69,16 @@ impl Writer<'_> {
     }
 }
 
-/// A version of a kind whose fields have other names than those of the version that is given as a tree.
+/// A version of a kind whose fields have other names than those of the writer's version.
 #[expect(missing_debug_implementations, reason = "it holds functions")]
 pub struct Version<'a> {
-    /// Its `apiVersion`, as entries have it.
+    /// Its `apiVersion`, as in entries.
     pub api_version: &'a str,
     /// Its schema.
     pub schema: &'a Node,
-    /// Turns a whole object into one of this version,
+    /// Converts a whole object to this version.
     pub to: Box<dyn Fn(&Value) -> Value + 'a>,
-    /// and one of this version back.
+    /// Converts a whole object of this version to the writer's.
     pub from: Box<dyn Fn(&Value) -> Value + 'a>,
 }
 
@@ -89,7 +89,7 @@ pub struct Versions<'a> {
     pub own: &'a str,
     /// Its schema.
     pub schema: &'a Node,
-    /// All others that name fields in another way. What is not among them has the writer's fields.
+    /// All others that name fields in another way. Versions that are not listed have the writer's fields.
     pub others: &'a [Version<'a>],
 }
 
@@ -98,7 +98,7 @@ impl<'a> Versions<'a> {
         self.others.iter().find(|other| other.api_version == version)
     }
 
-    /// The version in whose fields an entry is.
+    /// Returns the version in whose fields an entry is written.
     fn known(&self, version: &str) -> &'a str {
         self.others.iter().find(|other| other.api_version == version).map_or(self.own, |other| other.api_version)
     }
@@ -119,15 +119,15 @@ impl<'a> Versions<'a> {
     }
 }
 
-/// One manager's entry, its fields read.
+/// One manager's entry with its parsed fields.
 #[derive(Clone, Debug, PartialEq)]
 struct Owner {
     entry: ManagedFieldsEntry,
     fields: Set,
 }
 
-/// What tells managers apart, and the order in which conflicts name them: the JSON of an entry without time and fields,
-/// and for operation `Apply` without version.
+/// Identity of a manager, which also orders conflicts: the JSON of an entry without time and fields, and for operation
+/// `Apply` without version.
 fn identity(entry: &ManagedFieldsEntry) -> String {
     let api_version = if entry.operation == APPLY { "" } else { entry.api_version.as_str() };
     let fields = [
@@ -200,15 +200,15 @@ fn seconds(time: Option<Time>) -> i64 {
     time.map_or(0, |time| time.0.timestamp())
 }
 
-/// Entries that a client sent, in the form in which the server keeps them.
+/// Converts a client's entries to the form in which the server keeps them.
 ///
 /// # Errors
-/// An entry that is none, in upstream's words.
+/// An invalid entry, with upstream's text.
 pub fn decode(entries: &[ManagedFieldsEntry]) -> Result<Vec<ManagedFieldsEntry>, String> {
     read(entries).map(write)
 }
 
-/// Whether two lists of entries differ, and in nothing but times.
+/// True if two lists of entries differ, but only in times.
 pub fn differ_in_time_only(one: &[ManagedFieldsEntry], two: &[ManagedFieldsEntry]) -> bool {
     let by_identity = |entries: &[ManagedFieldsEntry]| -> BTreeMap<String, Option<RawExtension>> {
         entries
@@ -219,17 +219,17 @@ pub fn differ_in_time_only(one: &[ManagedFieldsEntry], two: &[ManagedFieldsEntry
     one.len() == two.len() && one != two && by_identity(one) == by_identity(two)
 }
 
-/// The entries after a write that is no apply.
+/// Returns the entries after a write other than an apply.
 ///
-/// Everybody else loses what was changed and removed; the writer gains what was changed. An entry of which nothing is left
-/// goes. Of more than ten entries of this operation the oldest become one, `ancient-changes`. Entries that cannot be
-/// concerned are not read.
+/// All other managers lose the changed and removed fields; the writer gains the changed ones. An empty entry is
+/// removed. Of more than ten entries of this operation the oldest are merged into one, `ancient-changes`. Entries that
+/// cannot be affected are not parsed.
 pub fn update(entries: &[ManagedFieldsEntry], changes: &Changes, writer: &Writer<'_>) -> Vec<ManagedFieldsEntry> {
     updated(entries, changes, writer, |_| None)
 }
 
-/// As [`update`], for a kind with versions that name its fields in another way: each entry is about the fields of the version
-/// that it was written in. `old` and `new` are whole objects in the writer's version.
+/// Returns the entries like [`update`], for a kind with versions that name its fields in another way: each entry has
+/// the fields of the version in which it was written. `old` and `new` are whole objects in the writer's version.
 pub fn update_across(
     entries: &[ManagedFieldsEntry],
     (old, new): (&Value, &Value),
@@ -245,7 +245,7 @@ pub fn update_across(
     })
 }
 
-/// `in_version` says what changed in the fields of another version.
+/// Returns the entries after a write; `in_version` returns the changes in the fields of another version.
 fn updated(
     entries: &[ManagedFieldsEntry],
     changes: &Changes,
@@ -301,7 +301,7 @@ fn with_fields(entry: ManagedFieldsEntry, fields: &Set) -> ManagedFieldsEntry {
     ManagedFieldsEntry { fields_type: FIELDS_V1.to_owned(), fields_v1, ..entry }
 }
 
-/// Merges the oldest entries of operation `Update` until there are few enough.
+/// Merges the oldest entries of operation `Update` until their number is within the limit.
 fn cap(entries: &mut Vec<ManagedFieldsEntry>) {
     let mut updates: Vec<(i64, String)> = entries
         .iter()
@@ -347,37 +347,37 @@ fn cap(entries: &mut Vec<ManagedFieldsEntry>) {
     *entries = write(owners);
 }
 
-/// The entries of an object of which nothing was known so far and that is now written: all of it is the writer's.
+/// Returns the entries of an untracked object that is now written: the writer owns all of it.
 ///
-/// `empty` is what a new object is before anybody has set a field.
+/// `empty` is a new object in which no field was set.
 pub fn track_all(empty: &Value, object: &Value, schema: &Node, writer: &Writer<'_>) -> Vec<ManagedFieldsEntry> {
     update(&[], &compare(empty, object, schema), writer)
 }
 
-/// A field that another manager owns and that an apply would change.
+/// A field of another manager that an apply would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// Who owns it, as conflicts show it: `"name" with subresource "status" using v1`.
+    /// Manager of the field, as conflicts show it: `"name" with subresource "status" using v1`.
     pub manager: String,
     /// The field.
     pub path: Vec<Element>,
 }
 
-/// Why a configuration is not applied.
+/// Reason for which a configuration is not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApplyError {
     /// The stored entries cannot be read.
     Entries(String),
-    /// The configuration is no object of the type; one text for each violation.
+    /// The configuration is not an object of the type; one text for each violation.
     Typed(Vec<String>),
-    /// Others own what would change; in order of the managers, then of the paths.
+    /// Other managers own fields that would change; in order of the managers, then of the paths.
     Conflicts(Vec<Conflict>),
 }
 
-/// What came of an apply.
+/// Result of an apply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
-    /// The object; `None` if it is as it was.
+    /// The object; `None` if it did not change.
     pub object: Option<Value>,
     /// Its entries.
     pub entries: Vec<ManagedFieldsEntry>,
@@ -385,9 +385,9 @@ pub struct Applied {
 
 /// Applies a configuration to an object.
 ///
-/// `live` has no `managedFields`; for an object that does not exist yet it is `empty`. With `force` fields change hands
-/// instead of being conflicts. Fields that the manager applied before and does not apply any more are removed, unless
-/// somebody else owns them.
+/// `live` has no `managedFields`; for an object that does not exist yet it is `empty`. With `force` fields change their
+/// manager instead of being conflicts. Fields that the manager applied before and does not apply any more are removed,
+/// unless another manager owns them.
 ///
 /// # Errors
 /// See [`ApplyError`].
@@ -404,7 +404,8 @@ pub fn apply(
     apply_across(empty, live, config, entries, &versions, writer, force)
 }
 
-/// As [`apply`], for a kind with versions that name its fields in another way. All trees are in the writer's version.
+/// Applies a configuration like [`apply`], for a kind with versions that name its fields in another way. All trees are
+/// in the writer's version.
 ///
 /// # Errors
 /// See [`ApplyError`].
@@ -472,7 +473,7 @@ pub fn apply_across(
     let is_same = equal(live, &object);
     let fields = config_set.difference(&Set::of_names(NEVER_OWNED));
     if !fields.is_empty() {
-        // As upstream: where the object stays as it is, so does the time.
+        // As upstream: if the object does not change, neither does the time.
         let previous = last.and_then(|last| last.entry.time);
         let time = if is_same { previous } else { Some(writer.now) };
         owners.insert(own_identity, Owner { entry: ManagedFieldsEntry { time, ..own }, fields });
@@ -480,14 +481,14 @@ pub fn apply_across(
     Ok(Applied { object: (!is_same).then_some(object), entries: write(owners) })
 }
 
-/// The merged object without what its applier has given up and nobody else owns. `merged` and `last` are in version `home`;
-/// `owned` is what is owned, by version.
+/// Returns the merged object without the fields that its applier has given up and no other manager owns. `merged` and
+/// `last` are in version `home`; `owned` are the owned fields, by version.
 fn pruned(merged: &Value, last: &Set, owned: &BTreeMap<&str, Set>, home: &str, versions: &Versions<'_>) -> Value {
     let schema = versions.schema_of(home);
     let fields = |value: &Value| with_named_parents(&set_of(value, schema), schema);
     let last = with_named_parents(last, schema);
     let mut rest = without(merged, &last, schema);
-    // What somebody owns comes back,
+    // Fields with another manager are restored,
     let elsewhere = owned.keys().filter(|version| **version != home);
     for version in std::iter::once(&home).chain(elsewhere) {
         let Some(set) = owned.get(version) else { continue };
@@ -498,12 +499,12 @@ fn pruned(merged: &Value, last: &Set, owned: &BTreeMap<&str, Set>, home: &str, v
         let kept = without(&whole, &fields(&whole).difference(&owned), schema);
         rest = versions.convert(&kept, version, home).into_owned();
     }
-    // and so does what was never this applier's.
+    // and so are fields that this applier never owned.
     let gone = fields(merged).difference(&fields(&rest)).intersection(&last);
     without(merged, &gone, schema)
 }
 
-/// A manager as conflicts show it. Upstream never shows a time here: what tells managers apart holds none.
+/// Formats a manager for conflicts. Upstream never shows a time here: the identity of a manager holds none.
 fn shown(entry: &ManagedFieldsEntry) -> String {
     let mut text = quote(&entry.manager);
     if !entry.subresource.is_empty() {
@@ -517,7 +518,7 @@ fn shown(entry: &ManagedFieldsEntry) -> String {
     text
 }
 
-/// 409 for conflicts, with a cause for each.
+/// Returns a 409 for conflicts, with a cause for each.
 pub fn conflict_status(conflicts: &[Conflict]) -> Status {
     let message = match conflicts {
         [one] => {
@@ -546,10 +547,10 @@ pub fn conflict_status(conflicts: &[Conflict]) -> Status {
     status
 }
 
-/// The conflicts that remain where an object was kept by client-side apply: a field that its last applied configuration
-/// has with the value that the object has may be taken over.
+/// Returns the conflicts that remain for an object of client-side apply: a field whose value equals that in the last
+/// applied configuration may be taken over.
 ///
-/// `None`: the configuration is of another version, or none at all, so that all remain.
+/// `None`: the configuration is of another version, or missing, so that all remain.
 pub fn allowed_by_last_applied(
     conflicts: &[Conflict],
     last_applied: &str,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A configuration over an object, and an object without some paths.
+//! Merging of a configuration into an object, and removal of paths from an object.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,9 +10,9 @@ use super::place::{Place, Shape, element_of, entries, items};
 use super::set::Set;
 use crate::schema::Node;
 
-/// The object with everything that the configuration says: maps are merged by entry, lists by their items' keys.
+/// Merges a configuration into an object: maps are merged by entry, lists by their items' keys.
 ///
-/// Items are in the configuration's order; those that only the object has keep their place among their neighbours.
+/// Items are in the configuration's order; those that only the object has keep their place relative to their neighbours.
 pub(super) fn merged(live: &Value, config: &Value, schema: &Node) -> Value {
     merge(Some(live), Some(config), Place::root(schema)).unwrap_or(Value::Null)
 }
@@ -56,18 +56,18 @@ fn merge(live: Option<&Value>, config: Option<&Value>, place: Place<'_>) -> Opti
     }
 }
 
-/// Items with what identifies them; those that nothing identifies are left out.
+/// Returns items with their identity; those without one are left out.
 fn identified<'a>(list: &'a [Value], shape: Shape<'_>) -> Vec<(Element, &'a Value)> {
     list.iter().filter_map(|item| Some((element_of(shape, item).ok()?, item))).collect()
 }
 
-/// Goes through both lists at once, as upstream does: an item of both takes the place that the configuration's order gives
-/// it among the items of both.
+/// Walks through both lists at once, as upstream does: an item of both takes the place that the configuration's order
+/// gives it among the items of both.
 fn merge_items(live: &[Value], config: &[Value], shape: Shape<'_>, place: Place<'_>) -> Vec<Value> {
     let (left, right) = (identified(live, shape), identified(config, shape));
     let mut of_live: BTreeMap<&Element, Option<&Value>> = BTreeMap::new();
     for (element, item) in &left {
-        // Of an item that is there several times none is merged.
+        // Duplicate items are not merged.
         of_live.entry(element).and_modify(|known| *known = None).or_insert(Some(item));
     }
     let of_config: BTreeSet<&Element> = right.iter().map(|(element, _)| element).collect();
@@ -117,7 +117,7 @@ fn merge_items(live: &[Value], config: &[Value], shape: Shape<'_>, place: Place<
     out
 }
 
-/// The object without these paths and everything below them. A struct, map or list of which nothing is left is `null`.
+/// Returns the object without these paths and everything below them. A struct, map or list that becomes empty is `null`.
 pub(super) fn without(value: &Value, paths: &Set, schema: &Node) -> Value {
     remove(value, paths, Place::root(schema))
 }
@@ -162,7 +162,7 @@ fn remove(value: &Value, paths: &Set, place: Place<'_>) -> Value {
     }
 }
 
-/// The set with every struct field in it of which something below is in it.
+/// Adds every struct field to the set that has paths of the set below it.
 pub(super) fn with_named_parents(set: &Set, schema: &Node) -> Set {
     set.with_parents(Place::root(schema), &|place: Place<'_>, element| place.step(element))
 }

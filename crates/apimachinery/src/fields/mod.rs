@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who set which fields: managed fields, and server-side apply on them.
+//! Ownership of fields: managed fields, and server-side apply on them.
 //!
 //! ```text
 //! create, PUT, patch   old, new ──compare──▶ Changes ──┐
@@ -8,16 +8,16 @@
 //! apply                live, configuration, entries ──▶ apply ──▶ object and entries, or conflicts
 //! ```
 //!
-//! A [`Set`] of paths is what one manager owns; a path is a list of [`Element`]s. How lists and maps merge is told by the
-//! schema tree: [`crate::schema::Topology`] where it is set, else the merge keys of strategic merge patches, else a list is
-//! replaced as a whole. Opaque JSON is granular in maps and atomic in lists.
+//! A [`Set`] of paths holds the fields that one manager owns; a path is a list of [`Element`]s. The schema tree defines
+//! how lists and maps merge: by [`crate::schema::Topology`] if it is set, otherwise by the merge keys of strategic
+//! merge patches, otherwise a list is replaced as a whole. Opaque JSON is granular in maps and atomic in lists.
 //!
-//! **Invariants.** All functions are pure: what time it is, is handed in. Order comes from the paths alone, so that equal
-//! inputs give equal bytes. Nothing here panics, whatever clients write into `managedFields`. An entry is about the fields of
-//! the version that it was written in; who has such versions hands in how objects are converted ([`Version`]).
+//! **Invariants.** All functions are pure: the time is a parameter. Order depends on the paths only, so that equal
+//! inputs give equal bytes. Nothing here panics, whatever clients write into `managedFields`. An entry has the fields
+//! of the version in which it was written; callers with several such versions pass their conversions ([`Version`]).
 //!
-//! **Tour.** `path` elements; `set` sets and `fieldsV1`; `place` topology; `typed` walks that look; `merge` walks that
-//! change; `managers` entries, ownership and conflicts.
+//! **Tour.** `path` elements; `set` sets and `fieldsV1`; `place` topology; `typed` read-only walks; `merge` changing
+//! walks; `managers` entries, ownership and conflicts.
 //!
 //! Source: sigs.k8s.io/structured-merge-diff v4, apimachinery pkg/util/managedfields @ v0.32.
 

@@ -11,7 +11,7 @@ use crate::status::quote;
 
 /// A scalar that identifies an item of a list.
 ///
-/// Order: numbers by their value, then texts, truth values, anything else by its text.
+/// Order: numbers by their value, then texts, booleans, anything else by its text.
 #[derive(Clone, Debug)]
 pub struct Scalar(pub Value);
 
@@ -82,12 +82,12 @@ pub enum Element {
 }
 
 impl Element {
-    /// A field by its name.
+    /// Creates a field by its name.
     pub fn field(name: &str) -> Self {
         Self::Field(name.to_owned())
     }
 
-    /// The name, if this is a field.
+    /// Returns the name, if this is a field.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Field(name) => Some(name),
@@ -130,7 +130,7 @@ impl Element {
         }
     }
 
-    /// Reads what [`Element::write`] writes; `Ok(None)` for a kind of element that is not known here.
+    /// Parses the form of [`Element::write`]; `Ok(None)` for an unknown kind of element.
     pub(super) fn read(text: &str) -> Result<Option<Self>, String> {
         let Some((kind, rest)) = text.split_once(':') else {
             return Err(format!("missing colon: {text}"));
@@ -169,7 +169,7 @@ impl fmt::Display for Element {
     }
 }
 
-/// Steps as one text, `.spec.workers[name="a"].minimum`.
+/// Formats steps as one text, `.spec.workers[name="a"].minimum`.
 pub fn text_of(path: &[Element]) -> String {
     path.iter().map(ToString::to_string).collect()
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What merges how: the topology of a value at its place in the schema.
+//! The topology of a value at its place in the schema, which defines how it merges.
 
 use std::sync::LazyLock;
 
@@ -41,7 +41,7 @@ pub(super) struct Place<'a> {
     is_root: bool,
 }
 
-/// How a value at a place merges.
+/// Merge behaviour of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Shape<'a> {
     /// A leaf.
@@ -61,7 +61,7 @@ pub(super) enum Shape<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// A whole object.
+    /// Returns the place of a whole object.
     pub(super) fn root(node: &'a Node) -> Self {
         Self { node, field: None, is_root: true }
     }
@@ -70,7 +70,7 @@ impl<'a> Place<'a> {
         Self { node, field, is_root: false }
     }
 
-    /// How the value merges; opaque JSON goes by its own form.
+    /// Returns the merge behaviour of the value; opaque JSON is classified by its own form.
     pub(super) fn shape(self, value: Option<&Value>) -> Shape<'a> {
         let topology = self.field.map_or(Topology::Default, |field| field.topology);
         match self.node {
@@ -109,7 +109,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The place of a field or entry, and whether the schema names it; `None`: the schema has no such field.
+    /// Returns the place of a field or entry, and whether the schema names it; `None`: the schema has no such field.
     pub(super) fn child(self, name: &str) -> Option<(Self, bool)> {
         match self.node {
             Node::Object(reference) => match reference.get().field(name) {
@@ -132,7 +132,7 @@ impl<'a> Place<'a> {
         (self.is_root && matches!(name, "apiVersion" | "kind")).then_some((Self::of(&STRING, None), true))
     }
 
-    /// The place of an item.
+    /// Returns the place of an item.
     pub(super) fn item(self) -> Option<Self> {
         match self.node {
             Node::List(items) => Some(Self::of(items, None)),
@@ -140,7 +140,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The place behind an element, and whether the schema names it.
+    /// Returns the place below an element, and whether the schema names it.
     pub(super) fn step(self, element: &Element) -> Option<(Self, bool)> {
         match element {
             Element::Field(name) => self.child(name),
@@ -149,10 +149,10 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What identifies an item of a list.
+/// Returns the element that identifies an item of a list.
 ///
 /// # Errors
-/// An item that nothing identifies, in upstream's words.
+/// An item without identity, with upstream's text.
 pub(super) fn element_of(shape: Shape<'_>, item: &Value) -> Result<Element, String> {
     let Shape::Keyed(keys) = shape else {
         return match item {
@@ -181,7 +181,7 @@ pub(super) fn element_of(shape: Shape<'_>, item: &Value) -> Result<Element, Stri
     Ok(Element::Key(found))
 }
 
-/// The value of a key; the protocol of a port is TCP where it is not given, the one default of a key that there is.
+/// Returns the value of a key; the protocol of a port defaults to TCP, the only default of a key.
 fn value_of(key: &str, fields: &Map<String, Value>) -> Option<Value> {
     match fields.get(key) {
         Some(value) => Some(value.clone()),
@@ -190,7 +190,7 @@ fn value_of(key: &str, fields: &Map<String, Value>) -> Option<Value> {
     }
 }
 
-/// Whether two values are the same; numbers are by their value.
+/// True if two values are equal; numbers are compared by value.
 pub(super) fn equal(one: &Value, two: &Value) -> bool {
     match (one, two) {
         (Value::Number(_), Value::Number(_)) => Scalar(one.clone()) == Scalar(two.clone()),
@@ -205,12 +205,12 @@ pub(super) fn equal(one: &Value, two: &Value) -> bool {
     }
 }
 
-/// The entries of a map; none for `null` and what is no map.
+/// Returns the entries of a map; `None` for `null` and other values.
 pub(super) fn entries(value: Option<&Value>) -> Option<&Map<String, Value>> {
     value.and_then(Value::as_object)
 }
 
-/// The items of a list; none for `null` and what is no list.
+/// Returns the items of a list; `None` for `null` and other values.
 pub(super) fn items(value: Option<&Value>) -> Option<&Vec<Value>> {
     value.and_then(Value::as_array)
 }

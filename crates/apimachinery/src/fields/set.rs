@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sets of paths, and `fieldsV1`, the form in which objects carry them.
+//! Sets of paths, and `fieldsV1`, their form in objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 
 use super::path::Element;
 
-/// A set of paths. A path may be in it without any path below, and the other way round.
+/// A set of paths. A path may be in it without any longer path, and vice versa.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
     nodes: BTreeMap<Element, Node>,
 }
 
-/// What a set has at an element and below; never nothing.
+/// Part of a set at an element and below; never empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Node {
-    /// Whether the path that ends here is in the set.
+    /// True if the path that ends here is in the set.
     is_member: bool,
     below: Set,
 }
@@ -28,7 +28,7 @@ impl Node {
 }
 
 impl Set {
-    /// A set of these paths of fields.
+    /// Creates a set of these paths of fields.
     pub fn of_names(paths: &[&[&str]]) -> Self {
         let mut set = Self::default();
         for path in paths {
@@ -38,7 +38,7 @@ impl Set {
         set
     }
 
-    /// Whether there is no path in it.
+    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -54,24 +54,24 @@ impl Set {
         }
     }
 
-    /// Whether a path is in it.
+    /// True if a path is in the set.
     pub fn has(&self, path: &[Element]) -> bool {
         let Some((first, rest)) = path.split_first() else { return false };
         self.nodes.get(first).is_some_and(|node| if rest.is_empty() { node.is_member } else { node.below.has(rest) })
     }
 
-    /// Whether the path of one element is in it.
+    /// True if the path of one element is in the set.
     pub(super) fn has_element(&self, element: &Element) -> bool {
         self.nodes.get(element).is_some_and(|node| node.is_member)
     }
 
-    /// The paths behind an element, if there are any.
+    /// Returns the rests of the paths after an element, if there are any.
     pub(super) fn below(&self, element: &Element) -> Option<&Self> {
         self.nodes.get(element).map(|node| &node.below).filter(|below| !below.is_empty())
     }
 
-    /// The last elements of its paths as they are written in `fieldsV1`, each once: a text that has none of them holds no path
-    /// of this set. One that JSON may write in several ways is cut where it does.
+    /// Returns the last elements of its paths as they are written in `fieldsV1`, each once: a text that has none of
+    /// them holds no path of this set. An element with several JSON forms is cut before the difference.
     pub(super) fn ends(&self) -> BTreeSet<String> {
         let mut ends = BTreeSet::new();
         self.collect_ends(&mut ends);
@@ -85,14 +85,14 @@ impl Set {
                 element.write(&mut key);
                 let quoted = Value::from(key).to_string();
                 let plain = quoted.split(['<', '>', '&', '\u{2028}', '\u{2029}']).next().unwrap_or_default();
-                // `\\u003c` is how a scalar has written it before.
+                // `\\u003c` is the form in which a scalar was written first.
                 ends.insert(plain.split("\\\\u").next().unwrap_or_default().to_owned());
             }
             node.below.collect_ends(ends);
         }
     }
 
-    /// Every path that is in either.
+    /// Returns every path that is in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut out = self.clone();
@@ -104,7 +104,7 @@ impl Set {
         out
     }
 
-    /// Every path that is in both.
+    /// Returns every path that is in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         self.map(|element, node| {
@@ -114,7 +114,7 @@ impl Set {
         })
     }
 
-    /// Every path that is not in the other; what is below a path of the other stays.
+    /// Returns every path that is not in the other set; longer paths than those of the other stay.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         self.map(|element, node| match other.nodes.get(element) {
@@ -126,7 +126,7 @@ impl Set {
         })
     }
 
-    /// As it is, without the paths whose first step is a field that is not wanted.
+    /// Returns the set without the paths whose first step is an unwanted field.
     #[must_use]
     pub fn retain(&self, wanted: impl Fn(&str) -> bool) -> Self {
         self.map(|element, node| element.name().is_none_or(&wanted).then(|| node.clone()))
@@ -140,7 +140,7 @@ impl Set {
         Self { nodes: changed.collect() }
     }
 
-    /// As it is, with every element in it for which `is_named` says so and that has paths below; `below` goes along.
+    /// Adds every element that `step` reports as named and that has paths below; `step` also returns the place below.
     pub(super) fn with_parents<P: Copy>(&self, place: P, step: &impl Fn(P, &Element) -> Option<(P, bool)>) -> Self {
         self.map(|element, node| {
             let Some((place, is_named)) = step(place, element) else { return Some(node.clone()) };
@@ -149,7 +149,7 @@ impl Set {
         })
     }
 
-    /// The paths, in the order of upstream: those that end at a level before those that go on.
+    /// Returns the paths, in the order of upstream: those that end at a level before longer ones.
     pub fn paths(&self) -> Vec<Vec<Element>> {
         let mut out = Vec::new();
         self.collect(&mut Vec::new(), &mut out);
@@ -167,7 +167,7 @@ impl Set {
         }
     }
 
-    /// The set as `fieldsV1`.
+    /// Formats the set as `fieldsV1`.
     pub fn to_fields_v1(&self) -> String {
         let mut out = String::with_capacity(256);
         self.write(&mut out, false);
@@ -195,10 +195,10 @@ impl Set {
         out.push('}');
     }
 
-    /// Reads `fieldsV1`. Elements of an unknown kind are left out.
+    /// Parses `fieldsV1`. Elements of an unknown kind are left out.
     ///
     /// # Errors
-    /// A text that is no such set.
+    /// A text that is not such a set.
     pub fn from_fields_v1(text: &str) -> Result<Self, String> {
         let tree: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match &tree {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_set_is_refused_and_what_is_unknown_is_left_out() {
+    fn invalid_sets_are_refused_and_unknown_elements_are_left_out() {
         assert!(Set::from_fields_v1("{").is_err());
         assert!(Set::from_fields_v1("[]").is_err());
         assert!(Set::from_fields_v1(r#"{"spec":{}}"#).is_err());

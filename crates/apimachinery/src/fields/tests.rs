@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ownership as the documentation of server-side apply tells it, and what holds for every sequence of writes.
+//! Ownership as documented for server-side apply, and properties of every sequence of writes.
 
 use std::sync::LazyLock;
 
@@ -88,7 +88,7 @@ fn writer(manager: &str, second: i64) -> Writer<'_> {
     Writer { manager, api_version: "v1", subresource: "", now: at(second), owns: |name| name != "status" }
 }
 
-/// An object and its entries, and what is done to it.
+/// An object with its entries, and the writes to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct World {
     object: Value,
@@ -180,7 +180,7 @@ fn items_of_lists_are_found_by_their_keys() {
             r#"two Apply {"f:spec":{"f:keyed":{"k:{\"name\":\"k\"}":{".":{},"f:name":{}}},"f:pools":{"k:{\"name\":\"b\"}":{".":{},"f:name":{},"f:zones":{}}},"f:set":{"v:\"y\"":{}}}}"#,
         ],
     );
-    // What an applier gives up goes, unless somebody else owns something in it.
+    // Fields that an applier gives up are removed, unless another manager owns something in them.
     world.apply("two", json!({"pools": [{"name": "a", "minimum": 1}]}));
     world.expect(
         &json!({"pools": [{"name": "a", "minimum": 1}], "set": ["x"]}),
@@ -228,7 +228,7 @@ fn a_field_of_another_manager_is_a_conflict_if_its_value_would_change() {
             r#"three Update {"f:spec":{"f:size":{}}}"#,
         ]
     );
-    // And who shares can leave without taking it away.
+    // A sharing manager can give the field up without removing it.
     world.apply("two", json!({"map": {"a": "b"}}));
     assert_eq!(world.object["spec"]["purpose"], "test");
 }
@@ -262,7 +262,7 @@ fn updates_take_over_and_the_oldest_become_one() {
 }
 
 #[test]
-fn what_was_there_before_the_first_apply_is_owned_from_then_on() {
+fn fields_before_the_first_apply_get_a_manager() {
     let mut world = World { object: json!({"metadata": {}, "spec": {"purpose": "test", "size": 1}}), ..World::new() };
     let error = world.apply_with("one", &json!({"purpose": "prod"}), false);
     let expected = "Apply failed with 1 conflict: conflict with \"before-first-apply\" using v1: .spec.purpose";
@@ -298,7 +298,7 @@ fn a_configuration_must_be_of_the_type() {
 }
 
 #[test]
-fn what_is_very_deep_is_one_field() {
+fn very_deep_values_are_one_field() {
     let nested = |depth: usize, end: Value| (0..depth).fold(end, |inner, _| json!({"a": inner}));
     let mut world = World::new();
     world.apply("one", json!({"raw": nested(90, json!(1))}));
@@ -312,7 +312,7 @@ fn what_is_very_deep_is_one_field() {
 }
 
 #[test]
-fn entries_that_are_none_are_refused() {
+fn invalid_entries_are_refused() {
     let entry = ManagedFieldsEntry {
         manager: "m".to_owned(),
         operation: "Update".to_owned(),
@@ -337,8 +337,8 @@ fn entries_that_are_none_are_refused() {
     assert!(!differ_in_time_only(std::slice::from_ref(&entry), std::slice::from_ref(&entry)));
 }
 
-/// Configurations, small enough that managers meet. Nothing in them is empty: an empty list or map is no field of its own
-/// once an object went through its type.
+/// Configurations, small enough that managers share fields. Nothing in them is empty: an empty list or map is not a
+/// field of its own once an object was converted to its type.
 fn spec() -> impl Strategy<Value = Value> {
     let text = || prop::sample::select(vec!["x", "y"]);
     let some = |name: &'static str, value: BoxedStrategy<Value>| prop::option::of(value).prop_map(move |it| (name, it));
@@ -364,7 +364,7 @@ fn spec() -> impl Strategy<Value = Value> {
     specs.prop_filter("nothing in it", |spec| spec.as_object().is_some_and(|fields| !fields.is_empty()))
 }
 
-/// One write: who, by which operation, what.
+/// One write: manager, operation, specification.
 fn write() -> impl Strategy<Value = (usize, bool, Value)> {
     (0..3_usize, any::<bool>(), spec())
 }
@@ -386,7 +386,7 @@ proptest! {
         }
         world.apply_with("one", &last, true).expect("force");
         let once = world.clone();
-        world.apply_with("one", &last, false).expect("what was just forced is nobody else's");
+        world.apply_with("one", &last, false).expect("no conflict after a forced apply");
         prop_assert_eq!((&once.object, &once.entries), (&world.object, &world.entries));
     }
 
@@ -402,7 +402,7 @@ proptest! {
                 Set::from_fields_v1(raw.0.text()).expect("a set")
             });
             prop_assert_eq!(&owned, &expected);
-            // Nobody owns what is not there.
+            // No manager owns missing fields.
             let all = set_of(&world.object, &schema());
             for path in owned.paths() {
                 prop_assert!(all.has(&path) || !expected.has(&path), "{}", text_of(&path));
@@ -431,7 +431,7 @@ proptest! {
     }
 
     #[test]
-    fn who_sets_a_field_last_owns_it(writes in prop::collection::vec((0..3_usize, spec()), 1..6)) {
+    fn the_last_writer_of_a_field_owns_it(writes in prop::collection::vec((0..3_usize, spec()), 1..6)) {
         let mut world = World::new();
         for (manager, spec) in writes {
             let before = world.object.clone();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Walks over values by their schema: what is wrong with a configuration, which fields it has, what differs.
+//! Walks over values by their schema: violations of a configuration, its fields, differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use super::place::{Place, Shape, element_of, entries, equal, items};
 use super::set::Set;
 use crate::schema::Node;
 
-/// How long a path may be: what is deeper, which can only be opaque JSON, belongs to one field. Entries nest as deep as
-/// their paths, and must stay within what is read again ([`crate::decode::MAX_DEPTH`]).
+/// Maximum length of a path: deeper values, which can only be opaque JSON, belong to one field. Entries nest as deep as
+/// their paths, and must stay within the limit of readers ([`crate::decode::MAX_DEPTH`]).
 const LONGEST: usize = 64;
 
-/// What differs between two objects.
+/// Differences between two objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Paths that only the new object has.
@@ -26,12 +26,12 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Whether nothing differs.
+    /// True if there are no differences.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
 
-    /// As they are, without the fields of the object that are not wanted.
+    /// Returns the changes without the unwanted fields of the object.
     #[must_use]
     pub fn retain(&self, wanted: impl Fn(&str) -> bool) -> Self {
         Self {
@@ -41,13 +41,13 @@ impl Changes {
         }
     }
 
-    /// Paths that are new or differ.
+    /// Returns the paths that are new or differ.
     pub(super) fn taken(&self) -> Set {
         self.added.union(&self.modified)
     }
 }
 
-/// What differs between two objects, or between the parts of them that are given: what is in neither is the same.
+/// Compares two objects, or the given parts of them: parts that are missing in both are equal.
 pub fn compare(old: &Value, new: &Value, schema: &Node) -> Changes {
     let mut comparison = Comparison { path: Vec::new(), changes: Changes::default() };
     comparison.compare(Some(old), Some(new), Place::root(schema));
@@ -67,7 +67,7 @@ impl Comparison {
         let (before, after) = (place.shape(old), place.shape(new));
         let differs = std::mem::discriminant(&before) != std::mem::discriminant(&after);
         let is_leaf = match (old, new) {
-            // Opaque JSON of another form: what was below goes, what is below comes.
+            // Opaque JSON of another form: old paths below are removed, new ones are added.
             (Some(_), Some(_)) if differs => {
                 let was_leaf = self.walk(before, place, old, new);
                 let is_leaf = self.walk(after, place, old, new);
@@ -85,7 +85,7 @@ impl Comparison {
         }
     }
 
-    /// Compares what is below; whether there is nothing below that counts.
+    /// Compares the values below; returns true if there are no paths below.
     fn walk(&mut self, shape: Shape<'_>, place: Place<'_>, old: Option<&Value>, new: Option<&Value>) -> bool {
         if self.path.len() >= LONGEST {
             return self.leaf(old, new);
@@ -133,7 +133,7 @@ impl Comparison {
         true
     }
 
-    /// Items that are there several times count as one.
+    /// Compares lists; duplicate items count as one.
     fn items(&mut self, shape: Shape<'_>, place: Place<'_>, old: &[Value], new: &[Value]) {
         let (before, after) = (by_element(shape, old), by_element(shape, new));
         let elements: BTreeSet<&Element> = before.keys().chain(after.keys()).collect();
@@ -176,7 +176,7 @@ fn by_element<'a>(shape: Shape<'_>, items: &'a [Value]) -> BTreeMap<Element, Vec
     found
 }
 
-/// The fields of a configuration: what its applier owns.
+/// Returns the fields of a configuration, which its applier owns.
 pub fn set_of(value: &Value, schema: &Node) -> Set {
     let mut set = Set::default();
     collect(&mut set, &mut Vec::new(), value, Place::root(schema));
@@ -217,8 +217,8 @@ fn collect(set: &mut Set, path: &mut Vec<Element>, value: &Value, place: Place<'
     }
 }
 
-/// What keeps a configuration from being one of this type, each with its path, in upstream's words:
-/// `.spec.x: field not declared in schema`. Of the fields of one struct only the first that is unknown is named.
+/// Returns the violations of the type in a configuration, each with its path, with upstream's text:
+/// `.spec.x: field not declared in schema`. Of the unknown fields of one struct only the first is named.
 pub fn violations(value: &Value, schema: &Node) -> Vec<String> {
     let mut check = Check { path: Vec::new(), found: Vec::new() };
     check.value(value, Place::root(schema));
@@ -328,7 +328,7 @@ impl Check {
     }
 }
 
-/// A value as Go prints it.
+/// Formats a value as Go prints it.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// `metav1.Duration`: whole nanoseconds.
 ///
-/// Shape: Go's `time.Duration` text, `1h30m0s`, `500ms`, `0s`; written in Go's canonical form whatever was read.
+/// Shape: Go's `time.Duration` text, `1h30m0s`, `500ms`, `0s`; always written in Go's canonical form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration {
     /// Nanoseconds; may be negative.
@@ -16,22 +16,22 @@ pub struct Duration {
 }
 
 impl Duration {
-    /// A duration of whole seconds.
+    /// Creates a duration of whole seconds.
     pub const fn from_seconds(seconds: i64) -> Self {
         Self { nanoseconds: seconds * 1_000_000_000 }
     }
 
-    /// A duration of whole minutes.
+    /// Creates a duration of whole minutes.
     pub const fn from_minutes(minutes: i64) -> Self {
         Self::from_seconds(minutes * 60)
     }
 
-    /// A duration of whole hours.
+    /// Creates a duration of whole hours.
     pub const fn from_hours(hours: i64) -> Self {
         Self::from_minutes(hours * 60)
     }
 
-    /// As a chrono duration.
+    /// Converts to a chrono duration.
     pub const fn to_chrono(self) -> chrono::TimeDelta {
         chrono::TimeDelta::nanoseconds(self.nanoseconds)
     }
@@ -52,7 +52,7 @@ const UNITS: [(&str, u64); 8] = [
 impl FromStr for Duration {
     type Err = String;
 
-    /// Go's `time.ParseDuration`, with its error texts.
+    /// Parses like Go's `time.ParseDuration`, with its error texts.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let invalid = || format!("time: invalid duration {text:?}");
         let (negative, mut rest) = match text.as_bytes().first() {
@@ -103,7 +103,7 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// `0.fraction * scale`, cut.
+/// Returns `0.fraction * scale`, truncated.
 fn fraction_of(fraction: &str, scale: u64) -> u64 {
     let (mut value, mut unit) = (0, scale);
     let mut numerator: u128 = 0;
@@ -149,7 +149,7 @@ impl fmt::Display for Duration {
     }
 }
 
-/// `value / scale` with as many decimals as it needs.
+/// Writes `value / scale` with as many decimals as necessary.
 fn decimal(f: &mut fmt::Formatter<'_>, value: u64, scale: u64) -> fmt::Result {
     write!(f, "{}", value / scale)?;
     let (mut fraction, mut width) = (value % scale, scale.ilog10() as usize);

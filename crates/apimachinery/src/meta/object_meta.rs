@@ -7,64 +7,64 @@ use super::{RawExtension, TextMap, Time};
 
 /// Metadata of an object.
 ///
-/// `resource_version` is never part of the stored bytes: the server fills it in from the revision of the log.
-/// `managed_fields` comes last, so that the metadata splits in front of it.
+/// `resource_version` is never part of the stored bytes: the server sets it from the revision of the log.
+/// `managed_fields` is the last field, so that the metadata can be split before it.
 #[api_type(no_schema)]
 pub struct ObjectMeta {
     /// Name, unique within the namespace (or the cluster) and the resource.
     pub name: String,
-    /// Prefix from which the server makes a name when `name` is empty.
+    /// Prefix from which the server generates a name when `name` is empty.
     pub generate_name: String,
     /// Namespace; empty for cluster-scoped objects.
     pub namespace: String,
-    /// Deprecated link; accepted and dropped by the server.
+    /// Deprecated link; accepted and ignored by the server.
     pub self_link: String,
-    /// Unique for one life of the object.
+    /// Identifier of one life of the object.
     pub uid: String,
-    /// Revision as clients see it: opaque, compared only for equality.
+    /// Revision for clients: opaque, compared only for equality.
     pub resource_version: String,
     /// Counter of the specification; 0 where the kind has none.
     pub generation: i64,
-    /// When the object was created, in landscape time. Emitted as `null` when unset, like Go does.
+    /// Time of creation, in landscape time. Emitted as `null` when unset, as in Go.
     pub creation_timestamp: Time,
-    /// When deletion was requested.
+    /// Time at which the deletion was requested.
     pub deletion_timestamp: Option<Time>,
-    /// Seconds the object may take to go away.
+    /// Grace period of the deletion in seconds.
     pub deletion_grace_period_seconds: Option<i64>,
-    /// Labels: keys and values that selectors read.
+    /// Labels: keys and values that selectors match.
     pub labels: TextMap,
-    /// Annotations: keys and values that no selector reads.
+    /// Annotations: keys and values that no selector matches.
     pub annotations: TextMap,
     /// Objects this one depends on.
     pub owner_references: Vec<OwnerReference>,
-    /// Who must agree before the object is removed.
+    /// Identifiers of components that must agree before the object is removed.
     pub finalizers: Vec<String>,
-    /// Which manager owns which fields.
+    /// Managers and their fields.
     pub managed_fields: Vec<ManagedFieldsEntry>,
 }
 
 impl ObjectMeta {
-    /// Metadata with a name and, unless it is empty, a namespace.
+    /// Creates metadata with a name and, unless it is empty, a namespace.
     pub fn named(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.to_owned(), name: name.to_owned(), ..Self::default() }
     }
 
-    /// Whether deletion was requested.
+    /// True if deletion was requested.
     pub fn is_being_deleted(&self) -> bool {
         self.deletion_timestamp.is_some()
     }
 
-    /// The value of an annotation.
+    /// Returns the value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.get(key).map(String::as_str)
     }
 
-    /// The value of a label.
+    /// Returns the value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key).map(String::as_str)
     }
 
-    /// Whether a finalizer is present.
+    /// True if a finalizer is present.
     pub fn has_finalizer(&self, finalizer: &str) -> bool {
         self.finalizers.iter().any(|present| present == finalizer)
     }
@@ -80,7 +80,7 @@ pub struct ListMeta {
     /// Token for the next page; empty on the last.
     #[schema(rename = "continue")]
     pub continue_token: String,
-    /// How many items are left, where that is known.
+    /// Number of further items, if it is known.
     pub remaining_item_count: Option<i64>,
 }
 
@@ -100,9 +100,9 @@ pub struct OwnerReference {
     /// Uid of the owner.
     #[schema(always)]
     pub uid: String,
-    /// Whether this is the managing controller.
+    /// True if this is the managing controller.
     pub controller: Option<bool>,
-    /// Whether the owner's foreground deletion waits for this object.
+    /// True if the owner's foreground deletion waits for this object.
     pub block_owner_deletion: Option<bool>,
 }
 
@@ -115,14 +115,14 @@ pub struct ManagedFieldsEntry {
     pub operation: String,
     /// Version of the kind that the fields belong to.
     pub api_version: String,
-    /// When the entry changed last.
+    /// Time of the entry's last change.
     pub time: Option<Time>,
     /// Always `FieldsV1`.
     pub fields_type: String,
     /// The set of fields.
     #[schema(rename = "fieldsV1")]
     pub fields_v1: Option<RawExtension>,
-    /// Subresource through which the write came.
+    /// Subresource of the write.
     pub subresource: String,
 }
 
@@ -159,11 +159,11 @@ pub struct MetaCondition {
     /// `True`, `False` or `Unknown`.
     #[schema(always)]
     pub status: String,
-    /// Generation that the condition speaks of.
+    /// Generation to which the condition refers.
     pub observed_generation: i64,
-    /// When the status changed last.
+    /// Time of the last change of the status.
     pub last_transition_time: Time,
-    /// Reason in one word.
+    /// One-word reason.
     #[schema(always)]
     pub reason: String,
     /// Reason in a sentence.
@@ -174,9 +174,9 @@ pub struct MetaCondition {
 /// `metav1.DeleteOptions`.
 #[api_type(no_schema)]
 pub struct DeleteOptions {
-    /// Seconds the object may take; 0 means at once.
+    /// Grace period in seconds; 0: delete at once.
     pub grace_period_seconds: Option<i64>,
-    /// What must hold of the object.
+    /// Conditions that the object must meet.
     pub preconditions: Option<Preconditions>,
     /// Deprecated form of `propagation_policy`.
     pub orphan_dependents: Option<bool>,
@@ -186,12 +186,12 @@ pub struct DeleteOptions {
     pub dry_run: Vec<String>,
 }
 
-/// What must hold of an object before it is changed.
+/// Conditions that an object must meet before it is changed.
 #[api_type(no_schema)]
 #[derive(Eq)]
 pub struct Preconditions {
-    /// Uid it must have.
+    /// Required uid.
     pub uid: Option<String>,
-    /// Resource version it must have.
+    /// Required resource version.
     pub resource_version: Option<String>,
 }

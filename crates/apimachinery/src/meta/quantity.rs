@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// `resource.Quantity`: an amount in whole billionths and the notation it is written in.
 ///
-/// Shape: Go's canonical form (`1500m`, `2Gi`, `1e3`), whatever was read. Amounts finer than a billionth are rounded
-/// away from zero; amounts beyond 2^63-1 are cut to it. Equality and order look at the amount only.
+/// Shape: always Go's canonical form (`1500m`, `2Gi`, `1e3`). Amounts finer than a billionth are rounded away from
+/// zero; amounts beyond 2^63-1 are limited to it. Equality and order compare the amount only.
 /// Source: apimachinery pkg/api/resource/quantity.go @ v0.32.
 #[derive(Clone, Copy, Default)]
 pub struct Quantity {
@@ -26,7 +26,7 @@ enum Format {
     DecimalExponent,
 }
 
-/// Text for what is no quantity at all.
+/// Text for an invalid quantity.
 pub const QUANTITY_FORMAT: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 /// Text for an unknown suffix.
@@ -36,49 +36,49 @@ const NANOS: i128 = 1_000_000_000;
 const LIMIT: i128 = i64::MAX as i128 * NANOS;
 
 impl Quantity {
-    /// A whole amount, written decimally.
+    /// Creates a whole amount, written decimally.
     pub const fn from_integer(value: i64) -> Self {
         Self { nanos: value as i128 * NANOS, format: Format::DecimalSi }
     }
 
-    /// Thousandths, written decimally: `1500` is `1500m`.
+    /// Creates an amount of thousandths, written decimally: `1500` is `1500m`.
     pub const fn from_millis(millis: i64) -> Self {
         Self { nanos: millis as i128 * 1_000_000, format: Format::DecimalSi }
     }
 
-    /// A number of bytes, written with binary suffixes: `1073741824` is `1Gi`.
+    /// Creates a number of bytes, written with binary suffixes: `1073741824` is `1Gi`.
     pub const fn from_bytes(bytes: i64) -> Self {
         Self { nanos: bytes as i128 * NANOS, format: Format::BinarySi }
     }
 
-    /// The amount as a whole number, rounded up.
+    /// Returns the amount as a whole number, rounded up.
     pub fn value(&self) -> i64 {
         rounded_up(self.nanos, NANOS)
     }
 
-    /// The amount in thousandths, rounded up.
+    /// Returns the amount in thousandths, rounded up.
     pub fn millis(&self) -> i64 {
         rounded_up(self.nanos, 1_000_000)
     }
 
-    /// Whether the amount is zero.
+    /// True if the amount is zero.
     pub fn is_zero(&self) -> bool {
         self.nanos == 0
     }
 
-    /// -1, 0 or 1.
+    /// Returns -1, 0 or 1.
     pub fn sign(&self) -> i32 {
         self.nanos.cmp(&0) as i32
     }
 
-    /// Adds; the notation stays, unless this was zero.
+    /// Adds; keeps the notation, unless this was zero.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let format = if self.is_zero() { other.format } else { self.format };
         Self { nanos: (self.nanos + other.nanos).clamp(-LIMIT, LIMIT), format }
     }
 
-    /// Subtracts; the notation stays, unless this was zero.
+    /// Subtracts; keeps the notation, unless this was zero.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         self.plus(Self { nanos: -other.nanos, format: other.format })
@@ -132,7 +132,7 @@ impl FromStr for Quantity {
     }
 }
 
-/// Base, exponent and notation that a suffix stands for.
+/// Base, exponent and notation of a suffix.
 fn scale(suffix: &str) -> Result<(i128, i32, Format), &'static str> {
     let letters = suffix.find(|c: char| !"eEinumkKMGTP".contains(c)).unwrap_or(suffix.len());
     let (word, digits) = suffix.split_at(letters);
@@ -158,9 +158,9 @@ const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /// Suffixes of powers of 1000, from -3 on.
 const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 
-/// `whole.fraction * base^exponent` in billionths, rounded up and cut.
+/// Returns `whole.fraction * base^exponent` in billionths, rounded up and limited.
 fn amount(whole: &str, fraction: &str, base: i128, exponent: i32) -> i128 {
-    // Digits are taken while they can matter: 19 before the point and, rounded up, 18 after it.
+    // Only digits that can matter are read: 19 before the point and, rounded up, 18 after it.
     let whole = whole.trim_start_matches('0');
     let fraction = fraction.trim_end_matches('0');
     if whole.is_empty() && fraction.is_empty() {

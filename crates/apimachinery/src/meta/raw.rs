@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opaque JSON: a text that nobody changes on its way.
+//! Opaque JSON: a text that stays unchanged between client and storage.
 //!
-//! Go keeps the bytes of a `runtime.RawExtension` as a client wrote them; its encoder takes the white space out and
-//! escapes what is special in HTML. So order and repetition of keys and the form of numbers stay, and a change of these
-//! alone is a change of the object.
+//! Go keeps the bytes of a `runtime.RawExtension` as a client wrote them; its encoder removes the white space and
+//! escapes the special characters of HTML. So order and repetition of keys and the form of numbers stay, and a change
+//! of these alone is a change of the object.
 //!
 //! Source: k8s.io/apimachinery pkg/runtime/extension.go; encoding/json (compact).
 
@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The name by which serde_json knows a type that wants text instead of values.
+/// The name by which serde_json recognizes a type that reads text instead of values.
 const TEXT: &str = "$serde_json::private::RawValue";
-/// What a [`mark`] begins with.
+/// Prefix of a [`mark`].
 const MARK: &str = "\0raw:";
 
-/// `runtime.RawExtension` and `apiextensions.JSON`: any JSON value, its text kept as it came.
+/// `runtime.RawExtension` and `apiextensions.JSON`: any JSON value with its original text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RawExtension(pub Raw);
@@ -31,7 +31,7 @@ pub struct RawExtension(pub Raw);
 pub struct Raw(Arc<str>);
 
 impl RawExtension {
-    /// The value.
+    /// Parses the value.
     pub fn value(&self) -> Value {
         self.0.value()
     }
@@ -44,7 +44,7 @@ impl From<Value> for RawExtension {
 }
 
 impl Raw {
-    /// From a text that is JSON.
+    /// Creates the value from a JSON text.
     fn compact(text: &str) -> Self {
         if is_compact(text) {
             return Self(text.into());
@@ -74,7 +74,7 @@ impl Raw {
         Self(out.into())
     }
 
-    /// From a JSON text, which may be that of a [`mark`].
+    /// Creates the value from a JSON text, which may be that of a [`mark`].
     pub(crate) fn of_json(text: &str) -> Self {
         if text.starts_with("\"\\u0000")
             && let Ok(marked) = serde_json::from_str::<String>(text)
@@ -85,27 +85,27 @@ impl Raw {
         Self::compact(text)
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// The value.
+    /// Parses the value.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 
-    /// As it would be with its keys sorted, as where it went through maps.
+    /// Returns the value with sorted keys, as after a conversion to Go's maps.
     #[must_use]
     pub fn sorted(&self) -> Self {
         if super::sorted::is_sorted(&self.0) { self.clone() } else { self.value().into() }
     }
 }
 
-/// True if a text that is JSON has nothing to take out or to escape, as one that [`crate::encode`] has written.
+/// True if a JSON text has nothing to remove or to escape, like one that [`crate::encode`] has written.
 fn is_compact(text: &str) -> bool {
     let mut rest = text.as_bytes();
-    // 0xe2 is the first byte of U+2028 and U+2029, and of other characters, which are looked at one by one.
+    // 0xe2 is the first byte of U+2028 and U+2029, and of other characters, which are checked one by one.
     if memchr3(b'<', b'>', b'&', rest).is_some() || memchr(0xe2, rest).is_some() {
         return false;
     }
@@ -117,7 +117,7 @@ fn is_compact(text: &str) -> bool {
         rest = &rest[start + 1..];
         while let Some(at) = memchr2(b'"', b'\\', rest) {
             let is_end = rest[at] == b'"';
-            // An escaped character ends no text.
+            // An escaped character does not end a text.
             rest = rest.get(at + if is_end { 1 } else { 2 }..).unwrap_or_default();
             if is_end {
                 break;
@@ -176,7 +176,7 @@ impl<'de> Visitor<'de> for RawVisitor {
         f.write_str("any JSON")
     }
 
-    /// serde_json hands over the text, as the one entry of a map.
+    /// serde_json passes the text as the only entry of a map.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw, A::Error> {
         struct Text(Option<String>);
         impl<'de> Deserialize<'de> for Text {
@@ -197,13 +197,13 @@ impl<'de> Visitor<'de> for RawVisitor {
         }
     }
 
-    /// Others hand over the value.
+    /// Other deserializers pass the value.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
         Value::deserialize(deserializer).map(Raw::from)
     }
 }
 
-/// What serde_json hands over: borrowed from a text that it reads, or made of a value.
+/// The value that serde_json passes: borrowed from its input text, or built from a value.
 struct OfText(Raw);
 
 impl<'de> Deserialize<'de> for OfText {
@@ -237,18 +237,19 @@ fn rest<'de, A: MapAccess<'de>, T: DeserializeOwned>(map: A) -> Result<T, A::Err
     T::deserialize(MapAccessDeserializer::new(map))
 }
 
-/// A text in a tree of values that stands for opaque JSON, which a tree could not keep as it is: [`Raw`] is read from it.
+/// Returns a text that represents opaque JSON in a tree of values, which could not keep its form otherwise; [`Raw`] is
+/// read from it.
 pub(crate) fn mark(text: &str) -> Value {
     Value::String(format!("{MARK}{text}"))
 }
 
-/// The text that a [`mark`] stands for.
+/// Returns the text in a [`mark`].
 pub(crate) fn marked(value: &Value) -> Option<&str> {
     marked_text(value.as_str()?)
 }
 
 fn marked_text(text: &str) -> Option<&str> {
-    // A client's own text may begin alike.
+    // A client's own text may have the same prefix.
     let text = text.strip_prefix(MARK)?;
     serde_json::from_str::<&RawValue>(text).is_ok().then_some(text)
 }

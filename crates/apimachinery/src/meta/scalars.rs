@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scalars with a wire form of their own: integer-or-string, bytes.
+//! Scalars with their own wire form: integer-or-string, bytes.
 
 use std::fmt;
 
@@ -27,10 +27,10 @@ impl Default for IntOrString {
 }
 
 impl IntOrString {
-    /// The number, or the percentage of `total`, rounded up or down.
+    /// Returns the number, or the percentage of `total`, rounded up or down.
     ///
     /// # Errors
-    /// A text that is no percentage, in upstream's words.
+    /// A text that is not a percentage, with upstream's text.
     pub fn scaled(&self, total: i32, round_up: bool) -> Result<i32, String> {
         let text = match self {
             Self::Int(value) => return Ok(*value),
@@ -47,7 +47,7 @@ impl IntOrString {
         Ok(i32::try_from(scaled).unwrap_or(i32::MAX))
     }
 
-    /// Whether it is a percentage.
+    /// True if the value is a percentage.
     pub fn is_percentage(&self) -> bool {
         matches!(self, Self::String(text) if text.ends_with('%'))
     }
@@ -120,7 +120,7 @@ impl<'de> Deserialize<'de> for IntOrString {
 }
 
 impl ByteString {
-    /// From base64 text as Go reads it: standard alphabet, padded, line breaks ignored.
+    /// Decodes base64 text as Go does: standard alphabet, padded, line breaks ignored.
     ///
     /// # Errors
     /// The text of Go's decoder.
@@ -141,7 +141,7 @@ impl ByteString {
         })
     }
 
-    /// As base64 text.
+    /// Encodes as base64 text.
     pub fn to_base64(&self) -> String {
         STANDARD.encode(&self.0)
     }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn percentages_scale_in_the_asked_direction() {
+    fn percentages_round_in_the_requested_direction() {
         let quarter = IntOrString::from("25%");
         assert_eq!(quarter.scaled(5, true), Ok(2));
         assert_eq!(quarter.scaled(5, false), Ok(1));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a JSON text is the one that a tree of its values would be written as: told without making the tree.
+//! Check whether a JSON text is in the form in which a tree of its values would be written, without building the tree.
 
 use crate::decode::lexer::Lexer;
 
-/// How deep a text may nest to be looked at.
+/// Maximum nesting depth of a text that is checked.
 const MAX_DEPTH: usize = 100;
-/// Digits of a number that every reader takes for the same whole number.
+/// Maximum number of digits of a number that every reader parses to the same whole number.
 const DIGITS: usize = 15;
 
-/// Whether the keys of a compact JSON text are in order, each there once, and its scalars are written as
-/// [`crate::encode::write_go`] writes them. `false` also where that is not easily told.
+/// True if the keys of a compact JSON text are sorted and unique, and its scalars are in the form of
+/// [`crate::encode::write_go`]. `false` also where this is not easily decided.
 pub(crate) fn is_sorted(text: &str) -> bool {
     let mut lexer = Lexer::new(text);
     value(&mut lexer, MAX_DEPTH) && lexer.is_at_end()
@@ -65,12 +65,12 @@ fn value(lexer: &mut Lexer<'_>, depth: usize) -> bool {
     }
 }
 
-/// Without quotes: they would sort a key behind another that goes on with a space.
+/// Removes the quotes: they would sort a key after another that continues with a space.
 fn unquoted(key: &str) -> &str {
     key.trim_matches('"')
 }
 
-/// Whether a text in quotes holds no escapes but those that Go's encoder writes.
+/// True if the only escapes in a quoted text are those that Go's encoder writes.
 fn has_usual_escapes(text: &str) -> bool {
     const USUAL: &[&str] = &["\"", "\\", "n", "r", "t", "u003c", "u003e", "u0026"];
     let mut rest = text;
@@ -90,7 +90,7 @@ mod tests {
     use crate::meta::Raw;
 
     #[test]
-    fn a_sorted_text_is_what_its_tree_is_written_as() {
+    fn a_sorted_text_equals_its_written_tree() {
         for (text, expected) in [
             (r#"{"a":1,"b":{"c":[1,{"d":null}],"e":true},"f":"x"}"#, true),
             (r#"{"a b":1,"a!":1}"#, true),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Labels, annotations and the like: small maps from text to text.
+//! Small maps from text to text, such as labels and annotations.
 
 use std::fmt;
 use std::ops::Index;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A small map from text to text, in order of the keys.
 ///
-/// A copy is the same map until one of them is changed; an empty one takes no memory. Look-ups are binary searches.
+/// Copies share the entries until one of them is changed; an empty one takes no memory. Look-ups are binary searches.
 #[derive(Clone, Default)]
 pub struct TextMap(Option<Arc<Vec<(String, String)>>>);
 
@@ -18,7 +18,7 @@ pub(crate) type Iter<'a> =
     std::iter::Map<std::slice::Iter<'a, (String, String)>, fn(&'a (String, String)) -> (&'a String, &'a String)>;
 
 impl TextMap {
-    /// An empty map.
+    /// Creates an empty map.
     pub const fn new() -> Self {
         Self(None)
     }
@@ -35,23 +35,23 @@ impl TextMap {
         self.entries().binary_search_by(|(present, _)| present.as_str().cmp(key))
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&String> {
         self.find(key).ok().map(|at| &self.entries()[at].1)
     }
 
-    /// The value of a key, to change.
+    /// Returns the value of a key for changes.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut String> {
         let at = self.find(key).ok()?;
         Some(&mut self.entries_mut()[at].1)
     }
 
-    /// Whether there is a key.
+    /// True if the map has a key.
     pub fn contains_key(&self, key: &str) -> bool {
         self.find(key).is_ok()
     }
 
-    /// Sets a value; the one before.
+    /// Sets a value; returns the previous one.
     pub fn insert(&mut self, key: String, value: String) -> Option<String> {
         match self.find(&key) {
             Ok(at) if self.entries()[at].1 == value => Some(value),
@@ -63,7 +63,7 @@ impl TextMap {
         }
     }
 
-    /// The value of a key, which is set to `default` if there is none.
+    /// Returns the value of a key, which is set to `default` if it is missing.
     pub fn get_or_insert(&mut self, key: &str, default: impl FnOnce() -> String) -> &mut String {
         let at = self.find(key).unwrap_or_else(|at| {
             self.entries_mut().insert(at, (key.to_owned(), default()));
@@ -72,7 +72,7 @@ impl TextMap {
         &mut self.entries_mut()[at].1
     }
 
-    /// Removes a key; its value.
+    /// Removes a key; returns its value.
     pub fn remove(&mut self, key: &str) -> Option<String> {
         let at = self.find(key).ok()?;
         Some(self.entries_mut().remove(at).1)
@@ -83,34 +83,34 @@ impl TextMap {
         self.0 = None;
     }
 
-    /// Removes the entries that `keep` does not want.
+    /// Removes the entries for which `keep` returns false.
     pub fn retain(&mut self, mut keep: impl FnMut(&String, &String) -> bool) {
         if self.iter().any(|(key, value)| !keep(key, value)) {
             self.entries_mut().retain(|(key, value)| keep(key, value));
         }
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries().len()
     }
 
-    /// Whether there is none.
+    /// True if the map is empty.
     pub fn is_empty(&self) -> bool {
         self.entries().is_empty()
     }
 
-    /// The entries.
+    /// Returns the entries in order of the keys.
     pub fn iter(&self) -> Iter<'_> {
         self.entries().iter().map(|(key, value)| (key, value))
     }
 
-    /// The keys.
+    /// Returns the keys in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &String> + ExactSizeIterator + Clone {
         self.entries().iter().map(|(key, _)| key)
     }
 
-    /// The values, in order of the keys.
+    /// Returns the values, in order of the keys.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &String> + ExactSizeIterator + Clone {
         self.entries().iter().map(|(_, value)| value)
     }
@@ -213,7 +213,7 @@ mod tests {
 
     use super::*;
 
-    /// A step on a map.
+    /// An operation on a map.
     #[derive(Clone, Debug)]
     enum Step {
         Insert(String, String),
@@ -236,9 +236,9 @@ mod tests {
     }
 
     proptest! {
-        /// It does what a `BTreeMap` does, and a copy that was taken stays as it was.
+        /// The map behaves like a `BTreeMap`, and earlier copies do not change.
         #[test]
-        fn it_is_an_ordered_map(steps in steps()) {
+        fn text_map_behaves_like_a_btree_map(steps in steps()) {
             let (mut map, mut model) = (TextMap::new(), BTreeMap::<String, String>::new());
             for step in steps {
                 let (copy, before) = (map.clone(), model.clone());

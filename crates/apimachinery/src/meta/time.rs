@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// `metav1.Time`: an instant with whole seconds, in UTC.
 ///
-/// Shape: RFC 3339, `2023-07-28T09:07:27Z`; other offsets are read and turned to UTC, fractions are cut off. Go's zero
-/// time (year 1) is written as `null`, and `null` is read as it.
+/// Shape: RFC 3339, `2023-07-28T09:07:27Z`; other offsets are converted to UTC, fractions are truncated. Go's zero time
+/// (year 1) is written as `null`, and `null` is read as the zero time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub DateTime<Utc>);
 
@@ -36,15 +36,15 @@ impl Default for MicroTime {
 }
 
 impl Time {
-    /// The instant, cut to whole seconds.
+    /// Truncates an instant to whole seconds.
     pub fn from_instant(instant: DateTime<Utc>) -> Self {
         Self(DateTime::from_timestamp(instant.timestamp(), 0).unwrap_or(ZERO_TIME))
     }
 
-    /// The instant that a text names.
+    /// Parses an instant.
     ///
     /// # Errors
-    /// A text that is no RFC 3339.
+    /// A text that is not RFC 3339.
     pub(crate) fn instant_of(text: &str) -> Result<DateTime<Utc>, String> {
         if let Some(instant) = from_canonical(text) {
             return Ok(instant);
@@ -52,7 +52,7 @@ impl Time {
         DateTime::parse_from_rfc3339(text).map(|time| time.with_timezone(&Utc)).map_err(|error| error.to_string())
     }
 
-    /// Whether this is Go's zero time.
+    /// True if this is Go's zero time.
     pub fn is_zero(&self) -> bool {
         self.0 == ZERO_TIME
     }
@@ -74,7 +74,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// `2023-07-28T09:07:27Z`, for years of four digits. Objects are full of times, and chrono's own text is slow.
+/// Formats `2023-07-28T09:07:27Z`, for years of four digits. Objects have many times, and chrono's formatting is slow.
 fn canonical(buffer: &mut [u8; 20], instant: DateTime<Utc>) -> Option<&str> {
     let seconds = instant.timestamp();
     let date = instant.date_naive();
@@ -91,14 +91,14 @@ fn canonical(buffer: &mut [u8; 20], instant: DateTime<Utc>) -> Option<&str> {
     std::str::from_utf8(buffer).ok()
 }
 
-/// Two decimal digits.
+/// Writes two decimal digits.
 fn two(place: &mut [u8], value: u32) {
     for (byte, digit) in place.iter_mut().zip([value / 10 % 10, value % 10]) {
         *byte = b'0' + u8::try_from(digit).unwrap_or(0);
     }
 }
 
-/// The instant that `2023-07-28T09:07:27Z` names; `None` for any other shape.
+/// Parses `2023-07-28T09:07:27Z`; `None` for any other shape.
 fn from_canonical(text: &str) -> Option<DateTime<Utc>> {
     let bytes = text.as_bytes();
     let shaped = bytes.len() == 20

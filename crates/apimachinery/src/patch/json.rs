@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! JSON patch with the behaviour and the texts of the library that the real API server uses.
+//! JSON patch with the behaviour and the texts of the library of the real API server.
 //!
 //! Source: gopkg.in/evanphx/json-patch.v4, apiserver pkg/endpoints/handlers/patch.go.
 
@@ -8,13 +8,14 @@ use serde_json::{Map, Value};
 use super::PatchError;
 use crate::decode::{MAX_DEPTH, any_json, is_within};
 
-/// More operations are refused.
+/// Maximum number of operations.
 const MAX_OPERATIONS: usize = 10_000;
 
-/// Bytes of JSON that the copies of one patch may add (k8s.io/apiserver pkg/server/options, JSONPatchMaxCopyBytes).
+/// Maximum size in bytes of the JSON that the copies of one patch may add (k8s.io/apiserver pkg/server/options,
+/// JSONPatchMaxCopyBytes).
 const MAX_COPIED: usize = 3 * 1024 * 1024;
 
-/// RFC 6902, with the library texts of the real API, at most 10,000 operations, and at most 3 MiB of copies.
+/// Applies a patch of RFC 6902, with the library texts of the real API, at most 10,000 operations, and at most 3 MiB of copies.
 ///
 /// Beyond the RFC, negative indices count from the end, and a `test` for `null` holds where the key is absent. The
 /// target is unchanged when an operation fails.
@@ -95,8 +96,8 @@ fn apply(document: &mut Value, mut operation: Map<String, Value>, copied: &mut u
     }
 }
 
-/// A value at the end of a path must not make the document deeper than any that is read: everything that walks over it
-/// later goes as deep as it is.
+/// Checks that a value at the end of a path does not make the document deeper than readers allow: later walks over it
+/// recurse to its depth.
 fn check_depth(path: &str, value: &Value) -> Result<(), String> {
     let above = path.matches('/').count();
     let is_within = above <= MAX_DEPTH && is_within(value, MAX_DEPTH - above);
@@ -171,13 +172,13 @@ fn copy(document: &mut Value, from: &str, path: &str, copied: &mut usize) -> Res
     place.add(&key, value).map_err(|error| format!("error while adding value during copy: {error}"))
 }
 
-/// What holds the last key of a path.
+/// Container of the last key of a path.
 enum Place<'a> {
     Object(&'a mut Map<String, Value>),
     List(&'a mut Vec<Value>),
 }
 
-/// The place and the last key; `None` when something on the way is missing.
+/// Returns the container and the last key; `None` if a part of the path is missing.
 fn find<'a>(document: &'a mut Value, path: &str) -> Option<(Place<'a>, String)> {
     let (parents, key) = path.rsplit_once('/')?;
     let mut value = document;
@@ -249,7 +250,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The index that `key` means in a list of `length`; it may lie behind the end.
+/// Returns the index for `key` in a list of `length`; it may be after the end.
 fn position(key: &str, length: usize) -> Result<usize, String> {
     let index: i64 = key.parse().map_err(|_| not_a_number(key))?;
     let index = if index < 0 { i64::try_from(length).unwrap_or(i64::MAX) + index } else { index };
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_with_every_operation_is_bounded() {
+    fn growth_by_repeated_operations_is_bounded() {
         let refused = |patch: Value, expected: &str| {
             let mut document = json!({"x": {"text": "y".repeat(1000)}});
             let error = json_patch(&mut document, patch.to_string().as_bytes()).expect_err("is refused");
@@ -355,7 +356,7 @@ mod tests {
         let copies = vec![json!({"op": "copy", "from": "/x", "path": "/y/-"}); 3200];
         let limit = "Unable to complete the copy, the accumulated size increase of copy is 3146232, exceeding the limit 3145728";
         refused(Value::Array([&[json!({"op": "add", "path": "/y", "value": []})], &copies[..]].concat()), limit);
-        // Each goes as deep as everything before it.
+        // Each is as deep as everything before it.
         let depth = "exceeded max depth";
         let mut copies = vec![json!({"op": "remove", "path": "/x/text"})];
         copies.resize(120, json!({"op": "copy", "from": "/x", "path": "/x/x"}));

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// RFC 7386: `null` deletes, objects merge, all else replaces.
+/// Applies a patch of RFC 7386: `null` deletes, objects merge, all else replaces.
 pub fn merge_patch(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         target.clone_from(patch);

@@ -10,7 +10,7 @@ pub use self::merge::merge_patch;
 pub use self::strategic::{go_text, strategic_merge_patch};
 use crate::status::{Status, StatusDetails, reason};
 
-/// Why a patch cannot be applied; [`PatchError::to_status`] is the answer that clients get.
+/// Reason for which a patch cannot be applied; [`PatchError::to_status`] returns the `Status` for clients.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
     /// The patch itself is malformed: 400.
@@ -19,20 +19,20 @@ pub enum PatchError {
     /// The patch does not fit the object: 422.
     #[error("{0}")]
     Unprocessable(String),
-    /// A strategic merge patch that contradicts itself or the schema: 500, in the words of the library.
+    /// A strategic merge patch that contradicts itself or the schema: 500, with the text of the library.
     #[error("{0}")]
     Internal(String),
-    /// More operations than are allowed: 413.
+    /// More operations than allowed: 413.
     #[error("{0}")]
     TooLarge(String),
 }
 
 impl PatchError {
-    /// The answer to the request.
+    /// Returns the `Status` for the client.
     pub fn to_status(&self) -> Status {
         match self {
             Self::Malformed(message) => Status::bad_request(message.as_str()),
-            // The text is for the log of the server.
+            // The text is for the server's log.
             Self::Unprocessable(_) => {
                 let text = "the server rejected our request due to an error in our request";
                 let details = Some(StatusDetails::default());

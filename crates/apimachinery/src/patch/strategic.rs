@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Strategic merge patch: a merge patch that knows which lists merge, by which key, and that may carry directives.
+//! Strategic merge patch: a merge patch that merges lists by keys of the schema, and may contain directives.
 //!
 //! Source: apimachinery pkg/util/strategicpatch @ v0.32. Where upstream's result depends on the order of a Go map, ours
 //! is the alphabetical one.
@@ -22,7 +22,7 @@ const BAD_ORDER: &str = "invalid patch format of setElementOrder list";
 
 type Fields = Map<String, Value>;
 
-/// Strategic merge patch, by the merge keys and strategies of the schema and the patch's own directives.
+/// Applies a strategic merge patch, by the merge keys and strategies of the schema and the patch's own directives.
 ///
 /// The target is undefined when the patch fails.
 ///
@@ -56,7 +56,7 @@ fn internal<T>(message: String) -> Result<T, PatchError> {
     Err(PatchError::Internal(message))
 }
 
-/// How a field merges.
+/// Merge strategy of a field.
 #[derive(Default)]
 struct Strategy {
     merges: bool,
@@ -71,7 +71,7 @@ impl Strategy {
     }
 }
 
-/// The node and the strategy of a field below a struct or map.
+/// Returns the node and the strategy of a field below a struct or map.
 fn look_up<'a>(schema: &'a Node, field: &str) -> Result<(&'a Node, Strategy), PatchError> {
     match schema {
         Node::Object(reference) => match reference.get().field(field) {
@@ -153,7 +153,7 @@ fn unknown_directive(directive: &Value, patch: &Fields) -> String {
     format!("unknown patch type: {} in map: {}", go_text(directive), go_map(patch))
 }
 
-/// What is left of a value that has nothing to merge with: no directives, no `null`s; `None` when nothing is.
+/// Removes directives and `null`s from a value that has no counterpart; `None` for a value with a directive.
 fn plain(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) => {
@@ -168,7 +168,7 @@ fn plain(value: Value) -> Option<Value> {
     }
 }
 
-/// `$retainKeys`: all other keys go away.
+/// `$retainKeys`: removes all other keys.
 fn retain_keys(original: &mut Fields, patch: &mut Fields) -> Result<(), PatchError> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let malformed = || PatchError::Malformed(BAD_RETAIN_KEYS.to_owned());
@@ -182,7 +182,7 @@ fn retain_keys(original: &mut Fields, patch: &mut Fields) -> Result<(), PatchErr
     Ok(())
 }
 
-/// `$setElementOrder/FIELD`: merges the field here and now, and puts its items in the given order.
+/// `$setElementOrder/FIELD`: merges the field immediately, and puts its items in the given order.
 fn set_orders(original: &mut Fields, patch: &mut Fields, schema: &Node) -> Result<(), PatchError> {
     let directives: Vec<String> = patch.keys().filter(|name| name.starts_with(SET_ORDER)).cloned().collect();
     for directive in directives {
@@ -217,7 +217,7 @@ fn set_orders(original: &mut Fields, patch: &mut Fields, schema: &Node) -> Resul
     Ok(())
 }
 
-/// Whether the patch's items come in the order of the directive.
+/// Checks that the patch's items are in the order of the directive.
 fn check_order(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(), PatchError> {
     if order.is_empty() || change.is_empty() {
         return Ok(());
@@ -243,7 +243,7 @@ fn check_order(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(
     Ok(())
 }
 
-/// What identifies an item: the value of its merge key, or a scalar itself.
+/// Returns the identity of an item: the value of its merge key, or a scalar itself.
 fn identity<'a>(item: &'a Value, key: Option<&str>) -> Result<&'a Value, PatchError> {
     let Some(key) = key else { return Ok(item) };
     let Value::Object(fields) = item else { return bad_type("map", item) };
@@ -313,7 +313,7 @@ fn merge_lists(
     in_order(current, &patch, &server_order, Some(key))
 }
 
-/// Carries out the items that are directives; returns what is left of the list and of the patch.
+/// Applies the items that are directives; returns the rest of the list and of the patch.
 fn special_items(
     mut original: Vec<Value>,
     patch: Vec<Value>,
@@ -338,7 +338,7 @@ fn special_items(
     Ok(if replaces { (ordinary, Vec::new()) } else { (original, ordinary) })
 }
 
-/// Puts the items that the patch names in its order, and the others where they were relative to their neighbours.
+/// Puts the items that the patch names in its order, and keeps the others relative to their neighbours.
 fn in_order(
     merged: Vec<Value>,
     patch_order: &[Value],
@@ -373,7 +373,7 @@ fn in_order(
     }
 }
 
-/// Go's `%v` of a decoded JSON value: `map[a:1 b:[x y]]`.
+/// Formats a value like Go's `%v` of a decoded JSON value: `map[a:1 b:[x y]]`.
 pub fn go_text(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),

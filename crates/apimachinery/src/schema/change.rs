@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use super::{Node, ObjectRef, ObjectSchema};
 
 /// Changed structs by the address of the original, the path from it to the field, and the change.
-type Known = BTreeMap<(usize, &'static [&'static str], Change), &'static ObjectSchema>;
+type ChangedStructs = BTreeMap<(usize, &'static [&'static str], Change), &'static ObjectSchema>;
 
-/// Structs that were made, so that a process makes each once however many servers it runs.
-static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
+/// Changed structs, so that a process builds each once, however many servers it runs.
+static KNOWN: Mutex<ChangedStructs> = Mutex::new(BTreeMap::new());
 
 /// The step of a path into each item of a list, or each value of a map.
 pub const EACH: &str = "[]";
@@ -23,21 +23,21 @@ pub enum Change {
     Without,
     /// The API demands the field.
     Required,
-    /// A strategic merge patch merges the items of the list by this field of theirs.
+    /// A strategic merge patch merges the items of the list by this field.
     MergeKey(&'static str),
 }
 
-/// The tree without the field at a path; a tree that has no such field is returned as it is.
+/// Returns the tree without the field at a path; a tree that has no such field is returned as it is.
 pub fn without(node: Node, path: &'static [&'static str]) -> Node {
     changed(node, path, Change::Without)
 }
 
-/// The tree with a change of the field at a path; a tree that has no such field is returned as it is.
+/// Returns the tree with a change of the field at a path; a tree that has no such field is returned as it is.
 pub fn changed(node: Node, path: &'static [&'static str], change: Change) -> Node {
     below(&node, path, change).unwrap_or(node)
 }
 
-/// `None`: there is no such field.
+/// Returns the changed tree; `None`: there is no such field.
 fn below(node: &Node, path: &'static [&'static str], change: Change) -> Option<Node> {
     match (node, path.split_first()?) {
         (Node::List(item), (&EACH, rest)) => Some(Node::List(Box::new(below(item, rest, change)?))),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The trees of the structs in [`crate::meta`], written by hand: the derive names this crate from outside.
+//! The trees of the structs in [`crate::meta`], written by hand: the derive refers to this crate from outside.
 
 use std::sync::OnceLock;
 
@@ -32,7 +32,7 @@ fn pointer(name: &'static str, protobuf: u32, node: Node, description: &'static 
     Field { emit: Emit::Pointer, ..empty(name, protobuf, node, description) }
 }
 
-/// A field that must be given and is always written.
+/// A required field that is always written.
 fn required(name: &'static str, protobuf: u32, node: Node, description: &'static str) -> Field {
     Field { required: true, emit: Emit::Always, ..empty(name, protobuf, node, description) }
 }
@@ -96,7 +96,7 @@ object!(
         empty("ownerReferences", 13, Vec::<OwnerReference>::node(), "Objects that this one depends on.")
             .topology(Topology::Map)
             .merged(Some("uid"), &["uid"]),
-        empty("finalizers", 14, texts(), "Who must agree before the object is removed.")
+        empty("finalizers", 14, texts(), "Identifiers of components that must agree before the object is removed.")
             .topology(Topology::Set)
             .merged(None, &[]),
         empty("managedFields", 17, Vec::<ManagedFieldsEntry>::node(), "Which manager set which fields.")

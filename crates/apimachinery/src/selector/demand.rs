@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requirements of a label selector, put together by key.
+//! Requirements of a label selector, grouped by key.
 //!
-//! A selector may have tens of thousands of requirements, and is compared with each object of a list and each change that a
-//! watch sees. Put together, the cost of that depends on the labels of the object.
+//! A selector may have tens of thousands of requirements, and is compared with each object of a list and each change
+//! that a watch sees. Because of the grouping, the cost depends on the labels of the object only.
 
 use super::labels::{Operator, Requirement};
 use crate::meta::TextMap;
@@ -12,7 +12,7 @@ use crate::meta::TextMap;
 pub(super) struct Demands {
     /// Sorted by key, each once.
     by_key: Vec<Demand>,
-    /// Number of keys that have to be there.
+    /// Number of required keys.
     needed: usize,
 }
 
@@ -31,7 +31,7 @@ struct Demand {
 }
 
 impl Demands {
-    /// The demands of requirements that are sorted by key.
+    /// Groups requirements that are sorted by key.
     pub(super) fn of(requirements: &[Requirement]) -> Self {
         let mut by_key: Vec<Demand> = Vec::new();
         for requirement in requirements {
@@ -50,7 +50,7 @@ impl Demands {
         Self { by_key, needed }
     }
 
-    /// True if labels fulfil all.
+    /// True if labels satisfy all requirements.
     pub(super) fn allow(&self, labels: &TextMap) -> bool {
         if self.by_key.len() <= labels.len() {
             return self.by_key.iter().all(|demand| demand.allows(labels.get(&demand.key)));

@@ -11,7 +11,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Parses `a=b,c!=d`; the terms come out sorted.
+    /// Parses `a=b,c!=d`; the resulting terms are sorted.
     ///
     /// # Errors
     /// The text of the real API's parser.
@@ -28,17 +28,17 @@ impl Fields {
         Ok(Self { terms })
     }
 
-    /// Whether there is no term, so that every object matches.
+    /// True if there is no term, so that every object matches.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Whether every term holds; `get` returns the value of a field, empty where it is missing.
+    /// True if every term holds; `get` returns the value of a field, empty where it is missing.
     pub fn matches<S: AsRef<str>>(&self, get: impl Fn(&str) -> S) -> bool {
         self.terms.iter().all(|(field, value, equal)| (get(field).as_ref() == value) == *equal)
     }
 
-    /// The value that a field must have.
+    /// Returns the required value of a field.
     pub fn required(&self, field: &str) -> Option<&str> {
         self.terms.iter().find(|term| term.0 == field && term.2).map(|term| term.1.as_str())
     }
@@ -54,7 +54,7 @@ impl fmt::Display for Fields {
     }
 }
 
-/// Splits at commas that no backslash precedes.
+/// Splits at commas without a preceding backslash.
 fn split_terms(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut escaped) = (Vec::new(), 0, false);
     for (at, character) in text.char_indices() {
@@ -94,7 +94,7 @@ fn unescape(value: &str) -> Result<String, String> {
                 Some(other) => return Err(format!("invalid field selector: invalid escape sequence: \\{other}")),
                 None => return Err("invalid field selector: invalid escape sequence: \\".to_owned()),
             },
-            // Go prints the rune as a number.
+            // Go prints the character as a number.
             ',' | '=' => {
                 return Err(format!("invalid field selector: unescaped character in value: {}", u32::from(character)));
             }

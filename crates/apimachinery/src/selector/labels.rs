@@ -55,10 +55,10 @@ impl Labels {
         Ok(Self::of(parser.selector()?))
     }
 
-    /// From the structured form.
+    /// Creates a selector from the structured form.
     ///
     /// # Errors
-    /// An unknown operator, or values where none belong.
+    /// An unknown operator, or values for an operator without values.
     pub fn from_selector(selector: &LabelSelector) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for (key, value) in &selector.match_labels {
@@ -79,7 +79,7 @@ impl Labels {
         Ok(Self::of(requirements))
     }
 
-    /// A selector for exact values.
+    /// Creates a selector for exact values.
     pub fn exact<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let requirements = pairs
             .into_iter()
@@ -87,12 +87,12 @@ impl Labels {
         Self::of(requirements.collect())
     }
 
-    /// Whether there is no requirement, so that every object matches.
+    /// True if there is no requirement, so that every object matches.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// The requirements, sorted by key.
+    /// Returns the requirements, sorted by key.
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
@@ -142,7 +142,7 @@ fn check_key(key: &str, path: &Path) -> Result<(), String> {
     if errors.is_empty() { Ok(()) } else { Err(FieldError::invalid(path, key, &errors.join("; ")).to_string()) }
 }
 
-/// A requirement, if key and values are valid.
+/// Creates a requirement, if key and values are valid.
 fn requirement(key: &str, kind: Kind, values: Vec<String>) -> Result<Requirement, String> {
     check_key(key, &Path::new("key"))?;
     let path = Path::new("values");
@@ -294,7 +294,7 @@ impl<'a> Parser<'a> {
         requirement(key, kind, vec![value])
     }
 
-    /// `(a, b)`; a gap is the empty text.
+    /// Parses `(a, b)`; a gap is the empty text.
     fn values(&mut self) -> Result<Vec<String>, String> {
         let opening = self.next();
         if opening != Token::Symbol("(") {
@@ -378,7 +378,7 @@ mod tests {
         assert!(!matches("a!=1") && !matches("!a") && !matches("b"));
     }
 
-    /// Each requirement alone is compared with all of them together, for all labels with few keys and values.
+    /// Compares each requirement alone with all of them together, for all labels with few keys and values.
     #[test]
     fn requirements_hold_together_as_each_of_them() {
         let all = ["a", "!a", "a=1", "a!=1", "a in (1,2)", "a notin (1,3)", "a>1", "a<3", "b", "!b", "b=1", "b!=2"];

@@ -76,7 +76,7 @@ impl<T: Wire + Default> List for Vec<T> {
     }
 
     fn push(&mut self) -> &mut dyn Wire {
-        // Most lists have one item, and items are large: the room for four that `Vec` makes by itself would stay unused.
+        // Most lists have one item, and items are large: the capacity of four that `Vec` allocates by default would stay unused.
         if self.len() == self.capacity() {
             self.reserve_exact(self.len() / 2 + 1);
         }

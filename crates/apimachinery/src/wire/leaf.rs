@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Leaf, Slot, Token, View, Wire};
 use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, Raw, RawExtension, Time};
 
-/// What a token is called in errors, and what was wanted instead.
+/// Error text with the type of a token and the expected type.
 fn mismatch(token: &Token<'_>, wanted: &str) -> String {
     let (what, text) = match token {
         Token::Null => ("null", ""),

@@ -7,8 +7,8 @@ use super::reading::{fill_from_tree, position, within};
 use super::{Slot, Wire};
 use crate::patch::merge_patch;
 
-/// Merges a patch into a value (RFC 7386): the result is that of the same patch of the value's tree, and what the patch does
-/// not name is not touched.
+/// Merges a patch into a value (RFC 7386): the result is that of the same patch of the value's tree, and values that
+/// the patch does not name are not touched.
 ///
 /// # Errors
 /// A value of a wrong type; the patch is then merged in part.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values as they stand on the wire, without their types: what reads, writes and compares every kind.
+//! Values in their wire form, without their types: reading, writing and comparing for every kind.
 //!
-//! A struct of an API is a list of named [`Fields`]; a field is a [`Wire`], which can be looked at ([`View`]) and filled
-//! ([`Slot`]). The functions here walk these, so that a kind brings data and a few lines of its own, and what it takes to
+//! A struct of an API is a list of named [`Fields`]; a field is a [`Wire`], which can be read ([`View`]) and filled
+//! ([`Slot`]). The functions here walk these, so that a kind consists of data and a few lines of code, and the code to
 //! read and write JSON is compiled once for all kinds. The attribute `api_type` of crate `api-derive` implements both
 //! traits.
 //!
 //! **Invariants.** No function here has a type parameter for a kind. Fields are written in the order of their struct;
-//! unknown fields are skipped, since [`crate::decode`] has reported them; `null` leaves a field as it was made.
+//! unknown fields are skipped, since [`crate::decode`] has reported them; `null` leaves a field unchanged.
 //!
 //! **Tour.** This file has the traits; `leaf` scalars; `container` options, lists and maps; [`read`] and [`read_tree`]
-//! fill, [`merge`] changes; [`write()`] and [`to_tree`] are the ways out; `with_serde` serves types with a serializer of their own.
+//! fill values, [`merge`] changes them; [`write()`] and [`to_tree`] output them; `with_serde` is for types with their
+//! own serializer.
 
 mod container;
 mod leaf;
@@ -33,11 +34,11 @@ use crate::meta::Raw;
 
 /// A value of an API type.
 pub trait Wire: fmt::Debug + Send + Sync {
-    /// The value, to look at.
+    /// Returns the value for reading.
     fn view(&self) -> View<'_>;
-    /// The value, to fill.
+    /// Returns the value for filling.
     fn slot(&mut self) -> Slot<'_>;
-    /// Whether Go's `omitempty` leaves it out.
+    /// True if Go's `omitempty` leaves the value out.
     fn is_zero(&self) -> bool;
 }
 
@@ -46,7 +47,7 @@ pub trait Wire: fmt::Debug + Send + Sync {
 pub enum View<'a> {
     /// `null`.
     Null,
-    /// A truth value.
+    /// A boolean.
     Boolean(bool),
     /// A whole number.
     Integer(i64),
@@ -56,7 +57,7 @@ pub enum View<'a> {
     Text(Cow<'a, str>),
     /// Opaque JSON.
     Raw(&'a Raw),
-    /// JSON that is taken apart.
+    /// Parsed JSON.
     Tree(&'a Value),
     /// A list.
     List(&'a dyn List),
@@ -66,14 +67,14 @@ pub enum View<'a> {
     Struct(&'a dyn Fields),
 }
 
-/// Where a value goes, by its form.
+/// Destination of a value, by its form.
 #[derive(Debug)]
 pub enum Slot<'a> {
     /// A scalar.
     Leaf(&'a mut dyn Leaf),
     /// Opaque JSON.
     Raw(&'a mut Raw),
-    /// JSON that is taken apart.
+    /// Parsed JSON.
     Tree(&'a mut Value),
     /// A value that may be absent.
     Optional(&'a mut dyn Optional),
@@ -87,31 +88,31 @@ pub enum Slot<'a> {
 
 /// A struct as its fields.
 pub trait Fields: Wire {
-    /// Names and rules of the fields, in the order in which they are written.
+    /// Returns names and rules of the fields, in the order in which they are written.
     fn fields(&self) -> &'static [FieldInfo];
-    /// The field at a position of [`Fields::fields`].
+    /// Returns the field at a position of [`Fields::fields`].
     fn field(&self, position: usize) -> &dyn Wire;
-    /// The field at a position of [`Fields::fields`], to fill.
+    /// Returns the field at a position of [`Fields::fields`] for filling.
     fn field_mut(&mut self, position: usize) -> &mut dyn Wire;
 }
 
-/// What is written of a field beside its value.
+/// Name of a field, and the rule for writing it.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldInfo {
     /// Name in JSON.
     pub name: &'static str,
     /// `,"name":`
     pub key: &'static str,
-    /// Whether it is written when it is zero.
+    /// True if the field is also written when it is zero.
     pub always: bool,
 }
 
-/// A scalar that comes from one token of JSON.
+/// A scalar that is read from one token of JSON.
 pub trait Leaf: fmt::Debug {
-    /// Takes the value of a token.
+    /// Sets the value of a token.
     ///
     /// # Errors
-    /// A token that is no value of this type.
+    /// A token that is not a value of this type.
     fn set(&mut self, token: Token<'_>) -> Result<(), String>;
 }
 
@@ -130,23 +131,23 @@ pub enum Token<'a> {
 
 /// A value that may be absent.
 pub trait Optional: fmt::Debug {
-    /// Makes the value absent.
+    /// Sets the value to absent.
     fn clear(&mut self);
-    /// Puts a zero value there.
+    /// Sets a zero value.
     fn fill(&mut self) -> &mut dyn Wire;
-    /// The value that is there, else a zero value.
+    /// Returns the present value, or sets and returns a zero value.
     fn get_or_fill(&mut self) -> &mut dyn Wire;
 }
 
 /// A list.
 pub trait List: fmt::Debug {
-    /// How many items it has.
+    /// Returns the number of items.
     fn len(&self) -> usize;
-    /// Whether it has none.
+    /// True if the list is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// An item.
+    /// Returns an item.
     fn get(&self, position: usize) -> &dyn Wire;
     /// Removes all items.
     fn clear(&mut self);
@@ -156,24 +157,24 @@ pub trait List: fmt::Debug {
 
 /// A map with text keys.
 pub trait Dictionary: fmt::Debug {
-    /// Hands over every entry, in order of the keys.
+    /// Visits every entry, in order of the keys.
     fn each(&self, visit: &mut dyn FnMut(&str, &dyn Wire));
     /// Removes all entries.
     fn clear(&mut self);
     /// Sets the entry to a zero value.
     fn set(&mut self, key: String) -> &mut dyn Wire;
-    /// The entry that is there, else one of a zero value.
+    /// Returns the present entry, or sets and returns one of a zero value.
     fn get_or_set(&mut self, key: String) -> &mut dyn Wire;
     /// Removes the entry.
     fn remove(&mut self, key: &str);
 }
 
-/// Whether every field is zero: what [`Wire::is_zero`] is for a struct.
+/// True if every field is zero: [`Wire::is_zero`] of a struct.
 pub fn has_zero_fields(value: &dyn Fields) -> bool {
     (0..value.fields().len()).all(|position| value.field(position).is_zero())
 }
 
-/// Writes a struct for `Debug`, by the names of its fields in JSON.
+/// Formats a struct for `Debug`, by the names of its fields in JSON.
 ///
 /// # Errors
 /// Those of the formatter.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! JSON, as text or as a tree, into values.
+//! Reading of JSON, as text or as a tree, into values.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,20 @@ use super::{Fields, Slot, Token, Wire};
 use crate::decode::lexer::Lexer;
 use crate::meta::Raw;
 
-/// How deep a text may nest.
+/// Maximum nesting depth of a text.
 const MAX_DEPTH: usize = 128;
 
-/// Reads a JSON text into a value that has just been made.
+/// Reads a JSON text into a new value.
 ///
 /// # Errors
-/// A text that is no JSON, or holds a value of a wrong type; the value is then filled in part.
+/// A text that is not JSON, or holds a value of a wrong type; the value is then filled in part.
 pub fn read(value: &mut dyn Wire, text: &str) -> Result<(), String> {
     let mut lexer = Lexer::new(text);
     fill(value.slot(), &mut lexer, MAX_DEPTH)?;
     if lexer.is_at_end() { Ok(()) } else { Err(lexer.unexpected("after top-level value")) }
 }
 
-/// Reads a tree into a value that has just been made. Opaque JSON in it may stand as a mark of [`crate::opaque`].
+/// Reads a tree into a new value. Opaque JSON in it may be a mark of [`crate::opaque`].
 ///
 /// # Errors
 /// A value of a wrong type.
@@ -30,7 +30,7 @@ pub fn read_tree(value: &mut dyn Wire, tree: Value) -> Result<(), String> {
     fill_from_tree(value.slot(), tree)
 }
 
-/// A value from a tree; see [`read_tree`].
+/// Creates a value from a tree; see [`read_tree`].
 ///
 /// # Errors
 /// A value of a wrong type.
@@ -40,7 +40,7 @@ pub fn from_tree<T: Wire + Default>(tree: Value) -> Result<T, String> {
     Ok(value)
 }
 
-/// The position of a field, looked for from `from` on, since fields mostly come in order.
+/// Returns the position of a field, searched from `from` on, since fields are mostly in order.
 pub(super) fn position(object: &dyn Fields, name: &str, from: usize) -> Option<usize> {
     let fields = object.fields();
     let (before, behind) = fields.split_at(from.min(fields.len()));
@@ -108,7 +108,7 @@ fn fill(slot: Slot<'_>, lexer: &mut Lexer<'_>, depth: usize) -> Result<(), Strin
     }
 }
 
-/// Looks for the begin of a container: the depth that is left in it; `None` for `null`.
+/// Reads the begin of a container and returns the remaining depth; `None` for `null`.
 fn opened(lexer: &mut Lexer<'_>, begin: u8, depth: usize) -> Result<Option<usize>, String> {
     match lexer.peek() {
         Some(byte) if byte == begin => depth.checked_sub(1).map(Some).ok_or_else(|| "exceeded max depth".to_owned()),
@@ -133,7 +133,7 @@ fn token<'a>(lexer: &mut Lexer<'a>) -> Result<Token<'a>, String> {
     }
 }
 
-/// The text of the next value, whatever it is.
+/// Returns the text of the next value of any type.
 fn skipped<'a>(lexer: &mut Lexer<'a>, depth: usize) -> Result<&'a str, String> {
     lexer.blanks();
     let start = lexer.position();

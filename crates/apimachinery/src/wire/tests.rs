@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values of every form, there and back.
+//! Values of every form, written and read.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn every_form_is_written_as_it_was_read() {
 }
 
 #[test]
-fn what_is_empty_is_left_out_unless_it_is_required_or_a_struct() {
+fn empty_fields_are_left_out_unless_required_or_structs() {
     assert_eq!(written(&Sample::default()), r#"{"nodeCIDR":"","at":null,"tree":null,"inner":{"name":""}}"#);
     assert_eq!(sample(&written(&Sample::default())), Sample::default());
     assert_eq!(
@@ -95,7 +95,7 @@ fn text_tree_and_serde_agree() {
 }
 
 #[test]
-fn a_list_or_map_that_is_read_twice_holds_what_came_last() {
+fn a_duplicate_list_or_map_holds_the_last_value() {
     let twice = sample(r#"{"inners":[{"name":"x"}],"inners":[],"labels":{"a":"1"},"labels":{"b":"2"}}"#);
     assert!(twice.inners.is_empty());
     assert_eq!(twice.labels.keys().collect::<Vec<_>>(), ["b"]);
@@ -142,7 +142,7 @@ fn debug_names_every_field() {
 
 #[test]
 fn a_patch_is_merged_as_into_the_tree() {
-    // Opaque JSON as a tree has it: what no patch goes into keeps its text, also where a tree would not.
+    // Opaque JSON in a tree: values that no patch changes keep their text, also if a tree would not.
     let full = &FULL.replace(r#"{"b":1.0,"a":[1e3]}"#, r#"{"a":[1000],"b":1}"#);
     let mut kept = sample(FULL);
     merge(&mut kept, json!({"text": "t"})).expect("it fits");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values for serializers and deserializers of others: the same text, field by field.
+//! Values for other serializers and deserializers: the same text, field by field.
 
 use serde::de::Error as _;
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
@@ -16,7 +16,7 @@ impl Serialize for Serial<'_> {
     }
 }
 
-/// What `Serialize` of every API type does.
+/// Implements `Serialize` of every API type.
 ///
 /// # Errors
 /// Those of the serializer.
@@ -60,7 +60,7 @@ pub fn serialize<S: Serializer>(value: &dyn Wire, serializer: S) -> Result<S::Ok
     }
 }
 
-/// What `Deserialize` of every API type does: by the text of the value.
+/// Implements `Deserialize` of every API type by the text of the value.
 ///
 /// # Errors
 /// Those of the deserializer, and a value of a wrong type.

@@ -49,7 +49,7 @@ pub fn write(out: &mut Vec<u8>, value: &dyn Wire) {
             for position in 0..object.fields().len() {
                 write_field(out, object, position);
             }
-            // The comma of the first field gives its place to the brace.
+            // The comma of the first field is replaced by the brace.
             match out.get_mut(start) {
                 Some(comma) => *comma = b'{',
                 None => out.push(b'{'),
@@ -69,7 +69,7 @@ pub fn write_field(out: &mut Vec<u8>, object: &dyn Fields, position: usize) {
     }
 }
 
-/// A value as a tree.
+/// Converts a value to a tree.
 pub fn to_tree(value: &dyn Wire) -> Value {
     match value.view() {
         View::Null => Value::Null,
@@ -91,7 +91,7 @@ pub fn to_tree(value: &dyn Wire) -> Value {
     }
 }
 
-/// The wanted fields of a struct as a tree.
+/// Converts the wanted fields of a struct to a tree.
 pub fn to_tree_of(object: &dyn Fields, wanted: &dyn Fn(&str) -> bool) -> Value {
     let mut out = Map::new();
     for (position, info) in object.fields().iter().enumerate().filter(|(_, info)| wanted(info.name)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nothing that comes from outside panics, and what is JSON for others is JSON here.
+//! No input panics, and all JSON that other parsers accept is accepted here.
 
 use apimachinery::decode;
 use apimachinery::meta::ObjectMeta;
@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn a_value_is_judged_alike_as_bytes_and_as_a_tree(value in any_value()) {
+    fn bytes_and_trees_are_checked_alike(value in any_value()) {
         let node = ObjectMeta::node();
         let bytes = decode::json(value.to_string().as_bytes(), &node);
         let tree = decode::tree(value, &node);
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn a_merge_patch_is_judged_and_merged_as_its_result_would_be_read(target in any_value(), patch in any_value()) {
+    fn a_merge_patch_is_equivalent_to_its_result(target in any_value(), patch in any_value()) {
         let node = ObjectMeta::node();
         let Ok(target) = decode::tree(target, &node) else { return Ok(()) };
         if !patch.is_object() {

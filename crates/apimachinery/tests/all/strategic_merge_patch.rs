@@ -122,7 +122,7 @@ fn the_order_of_items_can_be_set() {
             "containers": [{"name": "d", "image": "1"}],
         }),
         "containers",
-        // `b`, which the directive does not name, goes before the first item that came after it.
+        // `b`, which the directive does not name, is placed before the first item that followed it.
         &names(&["b", "c", "d", "a"]),
     );
     refused(

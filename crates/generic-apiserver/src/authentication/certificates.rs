@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a client certificate is worth.
+//! Verification of client certificates.
 //!
-//! A client shows the same certificate with each of its requests, and to check a signature costs more than many a request.
-//! So an authority remembers whom it has found behind which certificates, and between which instants it may say so again
-//! without looking. What it refused is not remembered.
+//! A client presents the same certificate with each of its requests, and the verification of a signature is slower than
+//! many requests. So an authority caches the user of each verified certificate chain, together with the period in which
+//! the result is valid. Refusals are not cached.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -21,31 +21,31 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, UnixTime};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// Why a certificate is worth nothing, or why a bundle is none.
+/// Reason for which a certificate or a CA bundle is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CertificateError(String);
 
-/// How many chains of certificates an authority remembers; then it begins anew.
+/// Maximum number of certificate chains in an authority's cache; a full cache is cleared.
 const REMEMBERED: usize = 1024;
 
 /// The CA bundle of a cluster's clients. Cheap to clone.
 #[derive(Clone)]
 pub struct ClientAuthority {
     verifier: Arc<dyn ClientCertVerifier>,
-    known: Arc<Mutex<FxHashMap<Vec<CertificateDer<'static>>, Known>>>,
+    known: Arc<Mutex<FxHashMap<Vec<CertificateDer<'static>>, VerifiedUser>>>,
 }
 
-/// Whom certificates of a good signature name.
+/// User of a verified certificate chain.
 #[derive(Clone)]
-struct Known {
+struct VerifiedUser {
     user: User,
-    /// Seconds since 1970 in which every one of them is valid.
+    /// Seconds since 1970 in which every certificate of the chain is valid.
     valid: RangeInclusive<i64>,
 }
 
 impl ClientAuthority {
-    /// The authorities of a bundle: certificates as PEM.
+    /// Parses the authorities of a bundle: certificates as PEM.
     ///
     /// # Errors
     /// A text without certificates, or with one that is broken.
@@ -61,11 +61,11 @@ impl ClientAuthority {
         Ok(Self { verifier: verifier.build().map_err(|error| fail(&error))?, known: Arc::default() })
     }
 
-    /// The user of a certificate that is signed by the authority and valid `at` this instant: its common name, in the
-    /// groups of all its organisations.
+    /// Returns the user of a certificate that is signed by the authority and valid at the instant `at`: its common
+    /// name, in the groups of all its organisations.
     ///
     /// # Errors
-    /// Signed by somebody else, out of date, not for clients, or without a name.
+    /// A certificate that another authority signed, that is out of date, not for clients, or without a name.
     pub fn judge(&self, certificates: &[CertificateDer<'static>], at: Instant) -> Result<User, CertificateError> {
         let second = at.timestamp();
         if let Some(user) = self.remembered(certificates, second) {
@@ -80,7 +80,7 @@ impl ClientAuthority {
         let user = user(&parsed[0])?;
         let begins = parsed.iter().map(|one| one.validity().not_before.timestamp()).max().unwrap_or(i64::MAX);
         let ends = parsed.iter().map(|one| one.validity().not_after.timestamp()).min().unwrap_or(i64::MIN);
-        self.remember(certificates, Known { user: user.clone(), valid: begins..=ends });
+        self.remember(certificates, VerifiedUser { user: user.clone(), valid: begins..=ends });
         Ok(user)
     }
 
@@ -89,7 +89,7 @@ impl ClientAuthority {
         known.get(certificates).filter(|known| known.valid.contains(&second)).map(|known| known.user.clone())
     }
 
-    fn remember(&self, certificates: &[CertificateDer<'static>], found: Known) {
+    fn remember(&self, certificates: &[CertificateDer<'static>], found: VerifiedUser) {
         let mut known = self.known.lock();
         if known.len() >= REMEMBERED {
             known.clear();
@@ -104,8 +104,7 @@ impl fmt::Debug for ClientAuthority {
     }
 }
 
-/// The organisational unit that a certificate names, the last if there are several. Says nothing of what the
-/// certificate is worth.
+/// Returns the organisational unit that a certificate names, the last if there are several. Does not verify the certificate.
 pub fn organizational_unit(certificate: &CertificateDer<'_>) -> Option<String> {
     let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
     parsed.subject().iter_organizational_unit().last().and_then(|unit| unit.as_str().ok()).map(str::to_owned)
@@ -120,7 +119,7 @@ fn user(certificate: &X509Certificate<'_>) -> Result<User, CertificateError> {
     let subject = certificate.subject();
     let name = subject.iter_common_name().last().and_then(|name| name.as_str().ok()).unwrap_or_default();
     if name.is_empty() {
-        return Err(CertificateError("the certificate names nobody".to_owned()));
+        return Err(CertificateError("the certificate names no user".to_owned()));
     }
     let groups = subject.iter_organization().filter_map(|group| group.as_str().ok()).map(Arc::from).collect();
     Ok(User { name: name.into(), groups, component: None })
@@ -173,7 +172,7 @@ mod tests {
         let authority = authority();
         let judge = ClientAuthority::from_pem(&authority.pair().certificate).expect("a bundle");
         let chain = chain(&authority, Leaf::Client("jane", &[]));
-        // Also of what is remembered, and after it was refused.
+        // Also from the cache, and after a refusal.
         for (second, valid) in [(-1, false), (0, true), (3600, true), (3601, false), (-1, false), (1800, true)] {
             assert_eq!(judge.judge(&chain, noon() + TimeDelta::seconds(second)).is_ok(), valid, "{second}");
         }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Identity and position between our own servers: what a front server that has authenticated a user says to the server
-//! behind it.
+//! Identity and position between our own servers: headers by which a front server that has authenticated a user passes
+//! it to the server behind it.
 //!
 //! | header | holds |
 //! | --- | --- |
 //! | `X-Remote-User`, `X-Remote-Group` (one each), `X-Remote-Uid`, `X-Remote-Extra-KEY` | the user, as in Kubernetes |
 //! | `X-Remote-Component` | `component/version`, where the user is a component |
-//! | `X-Log-Head` | the log's head when the request came: what is answered must not be older |
-//! | `X-Landscape-Time` | landscape time when the request came, RFC 3339 |
+//! | `X-Log-Head` | the log's head when the request arrived: the response must not be older |
+//! | `X-Landscape-Time` | landscape time when the request arrived, RFC 3339 |
 //!
-//! **Invariants.** [`strip`] removes all of them from what comes from anybody else.
+//! **Invariants.** [`strip`] removes all of them from requests of other clients.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const TIME: HeaderName = HeaderName::from_static("x-landscape-time");
 const EXTRA: &str = "x-remote-extra-";
 const REMOTE: &str = "x-remote-";
 
-/// Where log and clock stood when a request came to the front server: an extension of a request.
+/// Head of the log and landscape time when a request arrived at the front server: an extension of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// The log's head.
@@ -39,7 +39,7 @@ pub struct Stamp {
     pub now: Option<Instant>,
 }
 
-/// Removes everything that only a front proxy may say.
+/// Removes all headers that only a front proxy may set.
 pub fn strip(headers: &mut HeaderMap) {
     let internal = |name: &&HeaderName| name.as_str().starts_with(REMOTE) || **name == HEAD || **name == TIME;
     let names: Vec<HeaderName> = headers.keys().filter(internal).cloned().collect();
@@ -48,7 +48,7 @@ pub fn strip(headers: &mut HeaderMap) {
     }
 }
 
-/// Says who asks, and when: the front server's part. What a header cannot hold is left out.
+/// Writes user and position to the headers, for the front server. Values that are not valid in a header are left out.
 pub fn write(headers: &mut HeaderMap, user: &User, details: &UserDetails, stamp: Stamp) {
     strip(headers);
     let mut put = |name: HeaderName, value: &str| {
@@ -81,7 +81,7 @@ pub fn write(headers: &mut HeaderMap, user: &User, details: &UserDetails, stamp:
     }
 }
 
-/// What a front proxy says; `None` if it names nobody. The headers are removed.
+/// Reads and removes the headers of a front proxy; `None`: they name no user.
 pub fn read(headers: &mut HeaderMap) -> Option<(User, UserDetails, Stamp)> {
     let texts = |name: &HeaderName| {
         let values: Vec<String> =
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_headers_are_read_back() {
         let user = User {
             name: "jänë".into(),
             groups: vec!["a".into(), "b".into()],
@@ -126,7 +126,7 @@ mod tests {
         let stamp =
             Stamp { head: Some(Revision(7)), now: Some("2025-06-01T00:00:00.25Z".parse().expect("an instant")) };
         let mut headers = HeaderMap::new();
-        headers.insert(USER, HeaderValue::from_static("somebody else"));
+        headers.insert(USER, HeaderValue::from_static("another user"));
         headers.insert("accept", HeaderValue::from_static("*/*"));
         write(&mut headers, &user, &details, stamp);
         assert_eq!(read(&mut headers), Some((user, details, stamp)));

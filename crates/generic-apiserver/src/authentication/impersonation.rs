@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Impersonation: to ask as somebody else, if the authorizer allows it.
+//! Impersonation: requests as another user, if the authorizer allows it.
 //!
 //! Source: k8s.io/apiserver pkg/endpoints/filters/impersonation.go.
 
@@ -21,7 +21,7 @@ const EXTRA: &str = "impersonate-extra-";
 const PREFIX: &str = "impersonate-";
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
-/// Who is asked for by the headers, which are removed; `None` if nobody is.
+/// Returns the user that the headers impersonate, and removes the headers; `None`: no impersonation is requested.
 ///
 /// # Errors
 /// 400 for groups and the like without a user, 403 from the authorizer.
@@ -51,7 +51,7 @@ pub(crate) fn take(
     for header in wished {
         headers.remove(header);
     }
-    // An empty name is no wish.
+    // An empty name does not request impersonation.
     if name.is_empty() && groups.is_empty() && uid.is_empty() && extra.is_empty() {
         return Ok(None);
     }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::AllowAll;
 
-    /// Allows `impersonate` of what starts with `b`, in what was asked for.
+    /// Allows `impersonate` of requested values that start with `b`.
     #[derive(Debug)]
     struct OnlyB;
 
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authorizer_is_asked_about_everything() {
+    fn the_authorizer_checks_every_impersonated_value() {
         assert!(check(&[("impersonate-user", "bob")], &OnlyB).is_ok());
         for (headers, message) in [
             (

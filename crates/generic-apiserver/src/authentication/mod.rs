@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Authentication: who asks?
+//! Authentication: finds the user of a request.
 //!
-//! A handshake takes every certificate whose key the client holds; what it is worth is judged here, for the cluster in
-//! the path: one port serves many clusters, each with a CA of its own, and a wrong certificate has to be answered with
-//! 401 instead of a broken connection.
+//! A handshake accepts every certificate whose key the client holds; the certificate is verified here, for the cluster
+//! in the path: one port serves many clusters, each with its own CA, and an invalid certificate has to be answered with
+//! 401 instead of a closed connection.
 //!
-//! **Invariants.** Nothing is taken from headers of a client that is no front proxy, except its token and the wish to be
-//! somebody else, which [`impersonation`] asks the authorizer about.
+//! **Invariants.** Headers of a client that is not a front proxy are ignored, except its token and impersonation, which
+//! [`impersonation`] checks with the authorizer.
 //!
-//! **Tour.** [`Authenticator`] the hook; [`ClientAuthority`] judges certificates; [`FixedAuthenticator`] judges by what
-//! is known beforehand; [`front_proxy`] identity between our own servers.
+//! **Tour.** [`Authenticator`] is the hook; [`ClientAuthority`] verifies certificates; [`FixedAuthenticator`] uses a
+//! fixed configuration; [`front_proxy`] passes identity between our own servers.
 
 mod certificates;
 pub mod front_proxy;
@@ -26,69 +26,69 @@ use rustls_pki_types::CertificateDer;
 
 pub use certificates::{CertificateError, ClientAuthority, organizational_unit};
 
-/// Group of everybody who said who he is.
+/// Group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// Group of everybody who did not.
+/// Group of all unauthenticated users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// Name of everybody who did not.
+/// Name of unauthenticated users.
 pub const ANONYMOUS: &str = "system:anonymous";
 
-/// What a client shows of itself.
+/// Credentials of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Credentials<'a> {
-    /// Logical cluster that is asked for; `*` for all, empty for a path outside of them.
+    /// Requested logical cluster; `*` for all, empty for a path outside of them.
     pub cluster: &'a str,
-    /// Certificates of the connection, the client's own first. That he holds its key is proven, nothing else.
+    /// Certificates of the connection, the client's own first. The handshake has proven only that the client holds its key.
     pub certificates: &'a [CertificateDer<'static>],
     /// Token of the header `Authorization`.
     pub bearer_token: Option<&'a str>,
-    /// Landscape time: what certificates and tokens issued inside of a landscape are judged on.
+    /// Landscape time, for certificates and tokens that were issued inside of a landscape.
     pub now: Instant,
-    /// Wall time: what certificates of connections between processes are judged on.
+    /// Wall time, for certificates of connections between processes.
     pub wall: Instant,
 }
 
-/// Who asks.
+/// Identity that an authenticator found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
-    /// Nobody that is known. Goes on as `system:anonymous`.
+    /// No known user; the request continues as `system:anonymous`.
     Anonymous,
     /// A user. The server adds group `system:authenticated`.
     User(User),
-    /// A server of ours that has authenticated the user itself and says who he is ([`front_proxy`]).
+    /// One of our own servers, which has authenticated the user and names it in headers ([`front_proxy`]).
     FrontProxy,
 }
 
-/// Credentials that are wrong: 401. The reason is for our own output, never for the client.
+/// Invalid credentials: 401. The reason is for our own output, never for the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unauthorized(pub String);
 
-/// Whose token it is, and for which of the audiences that were asked for.
+/// Identity of a token, and those of the requested audiences for which it is valid.
 pub type Reviewed = Result<(Identity, Vec<String>), Unauthorized>;
 
-/// Finds out who asks.
+/// Authenticates clients.
 pub trait Authenticator: Send + Sync + fmt::Debug + 'static {
-    /// Who shows these credentials.
+    /// Returns the identity for these credentials.
     ///
     /// # Errors
-    /// Credentials that are wrong, also where none would have been enough.
+    /// Invalid credentials, also where the request needs none.
     fn authenticate<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Result<Identity, Unauthorized>>;
 
-    /// As [`Authenticator::authenticate`], for a TokenReview: whether the token is meant for one of these audiences, and for
-    /// which; none are the server's own.
+    /// Returns the identity for a TokenReview, and those of these audiences for which the token is valid; an empty list
+    /// means the server's own audiences.
     fn review<'a>(&'a self, credentials: Credentials<'a>, audiences: &'a [String]) -> BoxFuture<'a, Reviewed> {
         Box::pin(async move { Ok((self.authenticate(credentials).await?, audiences.to_vec())) })
     }
 
-    /// The cluster whose user shows these credentials: what a path of the API is meant for that names none.
-    /// `kubectl create --raw` sends such paths, whatever stands behind the host in its server's address.
+    /// Returns the cluster of the user with these credentials, which serves API paths that name no cluster.
+    /// `kubectl create --raw` sends such paths, whatever follows the host in its server's address.
     fn home<'a>(&'a self, _credentials: Credentials<'a>) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
     }
 }
 
-/// On which clock an authority's certificates are judged.
+/// Clock by which an authority's certificates are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
     /// Certificates of connections between processes.
@@ -97,12 +97,12 @@ pub enum Judged {
     ByLandscapeTime,
 }
 
-/// Knows beforehand whom to believe, the same in every cluster.
+/// Authenticator with a fixed configuration, the same in every cluster.
 #[derive(Debug, Default)]
 pub struct FixedAuthenticator {
     /// Authorities of users.
     pub users: Vec<(ClientAuthority, Judged)>,
-    /// Authority of front proxies and the names of those; its certificates with other names are no credentials.
+    /// Authority of front proxies and their names; its certificates with other names are no credentials.
     pub front_proxies: Option<(ClientAuthority, Vec<String>)>,
     /// Users by their token.
     pub tokens: BTreeMap<String, User>,
@@ -144,21 +144,21 @@ impl Authenticator for FixedAuthenticator {
     }
 }
 
-/// What is known of a user beside name and groups: an extension of a request, for those who show it.
+/// Uid and extra fields of a user: an extension of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserDetails {
     /// Unique id; empty if there is none.
     pub uid: String,
-    /// More, by key in lower case.
+    /// Extra fields by key in lower case.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// `system:anonymous`.
+/// Returns user `system:anonymous`.
 pub fn anonymous() -> User {
     User { name: ANONYMOUS.into(), groups: vec![UNAUTHENTICATED.into()], component: None }
 }
 
-/// The user in the group of everybody who said who he is.
+/// Adds the user to the group of authenticated users.
 pub fn authenticated(mut user: User) -> User {
     if *user.name != *ANONYMOUS && !user.groups.iter().any(|group| matches!(&**group, AUTHENTICATED | UNAUTHENTICATED))
     {

@@ -103,7 +103,7 @@ fn kind(group: &str, version: &str, kind: &str) -> Value {
     json!({ "group": group, "version": version, "kind": kind })
 }
 
-/// The document in a version of `apidiscovery.k8s.io`; 304 if the client `knows` it.
+/// Returns the document in a version of `apidiscovery.k8s.io`; 304 if the client `knows` it.
 pub(super) fn response(items: Vec<Value>, version: &str, knows: &str) -> Response {
     let tree = json!({
         "kind": "APIGroupDiscoveryList",

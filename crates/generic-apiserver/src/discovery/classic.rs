@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Discovery as it always was: one document for each group and version.
+//! Discovery in the classic form: one document for each group and version.
 
 use apimachinery::resource::group_version;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(super) fn paths(groups: &[Group<'_>]) -> Value {
     json!({ "paths": paths })
 }
 
-/// `/api`; `server` is where the client reached us.
+/// Returns `/api`; `server` is the address at which the client reached the server.
 pub(super) fn versions(server: &str) -> Value {
     json!({
         "kind": "APIVersions",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a server serves, by group and version, in the order in which clients are to prefer it.
+//! Groups and versions of a server, in the order of preference for clients.
 
 use apimachinery::catalogue::ResourceInfo;
 
@@ -34,7 +34,7 @@ const ORDER: [&str; 19] = [
     "flowcontrol.apiserver.k8s.io",
 ];
 
-/// Where a group stands among all.
+/// Position of a group in the order.
 pub(super) fn place(group: &str) -> (usize, &str) {
     (ORDER.iter().position(|known| *known == group).unwrap_or(ORDER.len()), group)
 }
@@ -61,7 +61,7 @@ pub(super) struct Resource<'a> {
     pub(super) subresources: Vec<Subresource<'a>>,
 }
 
-/// A subresource, and the kind that it takes and answers.
+/// A subresource, and the kind of its request and response.
 pub(super) struct Subresource<'a> {
     pub(super) name: &'a str,
     pub(super) group: &'a str,
@@ -70,7 +70,7 @@ pub(super) struct Subresource<'a> {
     pub(super) verbs: &'a [&'a str],
 }
 
-/// Groups that a cluster serves, by `server` itself and the server behind it; `all`: also those that their releases lack.
+/// Returns the groups that a cluster serves, by `server` itself and its delegate; `all`: also those that their releases lack.
 pub(super) fn groups<'a>(server: &'a Inner, delegate: Option<&'a Inner>, cluster: &str, all: bool) -> Vec<Group<'a>> {
     let served = |server: &'a Inner| {
         let verbs = |info: &ResourceInfo| if info.read_only { READ_VERBS } else { VERBS };
@@ -135,7 +135,7 @@ fn subresources<'a>(server: &'a Inner, info: &'a ResourceInfo) -> Vec<Subresourc
     all
 }
 
-/// Stable versions before beta before alpha, newer ones first.
+/// Sort key of a version: stable versions before beta before alpha, newer ones first.
 fn preference(version: &str) -> (u8, std::cmp::Reverse<u32>) {
     let stage = match version {
         version if version.contains("alpha") => 2,

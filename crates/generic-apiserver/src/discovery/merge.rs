@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The list of groups of several servers that together are one API.
+//! The merged list of groups of several servers that form one API.
 
 use futures::future::BoxFuture;
 use http::header::{ACCEPT, HeaderMap, IF_NONE_MATCH};
@@ -26,12 +26,12 @@ pub struct ExtensionGroup {
 pub struct ExtensionVersion {
     /// Name of the version.
     pub name: String,
-    /// APIResourceList of the server; `None` if it cannot be reached.
+    /// APIResourceList of the server; `None`: it cannot be reached.
     pub resources: Option<Value>,
 }
 
 impl ExtensionGroup {
-    /// APIGroup of the classic form.
+    /// Returns the APIGroup of the classic form.
     pub fn to_api_group(&self) -> Value {
         let mut group = self.classic();
         group["kind"] = json!("APIGroup");
@@ -58,12 +58,12 @@ impl ExtensionGroup {
     }
 }
 
-/// Merges what servers answered to one GET of `/apis` (or `/api`, which only one of them has anything to say to).
+/// Merges the responses of servers to one GET of `/apis` (or `/api`, which only one of them serves).
 ///
-/// `headers` are the client's. The servers are to be asked with the same `Accept`, and without `If-None-Match` and
-/// `Accept-Encoding`. The first answer is the front server's own and is handed on as it is when it is no success;
-/// failures of the others are ignored. Of a group that several serve the first counts, and one of `extensions` only if no
-/// server has it. Versions whose server cannot be reached are stale: clients continue without them.
+/// `headers` are the client's. The requests to the servers must have the same `Accept`, and neither `If-None-Match` nor
+/// `Accept-Encoding`. The first response is the front server's own and is returned as it is when it is not a success;
+/// failures of the others are ignored. Of a group that several servers serve the first counts, and one of `extensions`
+/// only if no server has it. Versions whose server cannot be reached are stale: clients continue without them.
 pub fn merge<'a>(
     headers: &'a HeaderMap,
     answers: Vec<Response>,
@@ -106,7 +106,7 @@ pub fn merge<'a>(
     })
 }
 
-/// Name of a group in either form.
+/// Returns the name of a group in either form.
 fn name(entry: &Value) -> &str {
     entry["name"].as_str().or_else(|| entry["metadata"]["name"].as_str()).unwrap_or_default()
 }

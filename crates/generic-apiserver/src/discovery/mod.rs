@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Paths that are no resource: discovery in both forms, version, health, metrics.
+//! Non-resource paths: discovery in both forms, version, health, metrics.
 //!
 //! ```text
 //! rows, views, reviews ─▶ groups ─┬▶ classic      APIVersions, APIGroupList, APIGroup, APIResourceList
 //!                                 └▶ aggregated   APIGroupDiscoveryList v2 and v2beta1, by the header Accept
 //! ```
 //!
-//! Clients use the aggregated form only if both `/api` and `/apis` answer in it; so a server in front of others merges
-//! what they answer with [`merge`].
+//! Clients use the aggregated form only if both `/api` and `/apis` return it; so a server in front of others merges
+//! their responses with [`merge`].
 
 mod aggregated;
 mod classic;
@@ -28,12 +28,12 @@ pub use merge::{ExtensionGroup, ExtensionVersion, merge};
 
 use groups::groups;
 
-/// Whether a path below a cluster asks for the server's health.
+/// True if a path below a cluster requests the server's health.
 pub(crate) fn is_health(path: &str) -> bool {
     matches!(path.split('/').nth(1), Some("healthz" | "livez" | "readyz"))
 }
 
-/// `None` for a path that is not served.
+/// Answers a request; `None`: the path is not served.
 pub(crate) fn answer(server: &Inner, call: &Call, cluster: Option<&Cluster>) -> Option<Response> {
     let segments: Vec<&str> = call.route.path.split('/').skip(1).collect();
     match segments.as_slice() {
@@ -47,7 +47,7 @@ pub(crate) fn answer(server: &Inner, call: &Call, cluster: Option<&Cluster>) -> 
     let form = discovery_form(call.header(ACCEPT));
     let known = call.header(IF_NONE_MATCH);
     let tree = match segments.as_slice() {
-        // As the version: indented for every client.
+        // Indented for every client, like the version.
         [""] => return Some(json_response(200, format!("{:#}", classic::paths(&groups)))),
         ["version"] => return Some(json_response(200, version(&cluster?.kubernetes_version))),
         ["api"] => match form {
@@ -81,7 +81,7 @@ struct Info<'a> {
     platform: &'a str,
 }
 
-/// What `/version` says for a version: JSON, indented for every client, as upstream's is (`WriteRawJSON`).
+/// Returns the body of `/version` for a version: JSON, indented for every client, as upstream's is (`WriteRawJSON`).
 pub fn version(version: &str) -> String {
     let version = version.trim_start_matches('v');
     let mut numbers = version.split('.');

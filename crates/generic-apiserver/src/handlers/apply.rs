@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Server-side apply: a PATCH whose body is a configuration, the fields that its manager wants to own.
+//! Server-side apply: a PATCH whose body is a configuration: the fields that its manager owns afterwards.
 //!
 //! ```text
 //! missing object   configuration ──▶ creation ──▶ 201
-//! stored object    ⊕ configuration, − what the manager has given up, if nobody else owns it ──▶ update ──▶ 200
+//! stored object    ⊕ configuration, − fields that the manager has given up, if no other manager owns them ──▶ update ──▶ 200
 //! ```
 //!
 //! Source: apiserver pkg/endpoints/handlers/patch.go, apimachinery pkg/util/managedfields @ v0.32; kube-api 13.5.
@@ -31,10 +31,10 @@ const KUBECTL: &str = "kubectl";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Bytes of all annotations above which the last applied configuration is dropped.
 const ANNOTATIONS: usize = 256 * 1024;
-/// How often an object may come and go while it is applied to.
+/// Maximum number of attempts to apply while the object is created and deleted concurrently.
 const TURNS: usize = 5;
 
-/// What is applied.
+/// Configuration of an apply.
 #[derive(Clone, Debug)]
 pub(super) struct Configuration {
     pub(super) tree: Value,
@@ -43,7 +43,7 @@ pub(super) struct Configuration {
 }
 
 impl Scope {
-    /// Answers an apply.
+    /// Handles an apply.
     pub(super) async fn apply(&self, body: &[u8], validation: FieldValidation) -> Result<Response> {
         let configuration = self.configuration(body, validation)?;
         self.check_type(&configuration.tree)?;
@@ -53,7 +53,7 @@ impl Scope {
         self.apply_tree(configuration).await
     }
 
-    /// Reads what is applied, and the options of the request.
+    /// Reads the configuration, and the options of the request.
     pub(super) fn configuration(&self, body: &[u8], validation: FieldValidation) -> Result<Configuration> {
         if self.call.query.text("fieldManager").is_empty() {
             let error = FieldError::required(&Path::new("fieldManager"), "is required for apply patch");
@@ -81,7 +81,7 @@ impl Scope {
         Ok(Configuration { tree, force, warnings })
     }
 
-    /// A configuration must say of which type it is, and must not speak of managers.
+    /// Checks that a configuration states its type and has no managed fields.
     fn check_type(&self, tree: &Value) -> Result<()> {
         let text = |name: &str| tree.get(name).and_then(Value::as_str).unwrap_or_default();
         let spoken = self.spoken();
@@ -94,7 +94,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Applies to the object, which is created if there is none.
+    /// Applies to the object; creates it if it is missing.
     pub(super) async fn apply_tree(&self, configuration: Configuration) -> Result<Response> {
         let name = self.path.name.clone();
         let mut last = Failure::Modified(self.names().group_resource.clone(), name.clone());
@@ -106,7 +106,7 @@ impl Scope {
                 self.create_applied(&configuration).await
             };
             match outcome {
-                // It came or went meanwhile.
+                // It was created or deleted meanwhile.
                 Err(failure @ Failure::AlreadyExists(..)) if !is_there => last = failure,
                 Err(failure @ Failure::NotFound(..)) if is_there && self.context.subresource.is_empty() => {
                     last = failure;
@@ -142,7 +142,7 @@ impl Scope {
         Ok(response)
     }
 
-    /// The stored object with the configuration applied.
+    /// Returns the stored object with the configuration applied.
     pub(super) fn made_by_apply(
         &self,
         configuration: &Configuration,
@@ -165,7 +165,7 @@ impl Scope {
         Ok(Made { object, warnings, given: Given::Nothing, entries: Some(applied.entries) })
     }
 
-    /// A merged tree as the schema has it.
+    /// Decodes a merged tree by the schema.
     fn decoded_tree(&self, mut tree: Value) -> Result<Value> {
         tree["apiVersion"] = Value::from(self.names().api_version.as_str());
         tree["kind"] = Value::from(self.names().info.kind);
@@ -235,7 +235,7 @@ impl Scope {
     }
 }
 
-/// 400: what is applied is of another type.
+/// Returns the 400 for a configuration of another type.
 pub(super) fn invalid_type(api_version: &str, kind: &str) -> Failure {
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     Failure::BadRequest(format!("invalid object type: {group}/{version}, Kind={kind}"))
@@ -250,14 +250,14 @@ fn check_name(given: &str, url: &str) -> Result<()> {
     if given == url { Ok(()) } else { Err(meta::name_mismatch(given, url)) }
 }
 
-/// What client-side apply has last applied.
+/// Returns the last applied configuration of client-side apply.
 fn last_applied(object: &Value) -> Option<&str> {
     let text = object.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()?;
     (!text.is_empty()).then_some(text)
 }
 
-/// Where client-side apply has left its configuration, the one that was applied takes its place, so that client-side apply
-/// can go on from there.
+/// Replaces the configuration that client-side apply has stored, if any, by the applied one, so that client-side apply
+/// can continue from there.
 fn keep_last_applied(applied: &mut Applied, live: &Value, config: &Value) {
     if last_applied(applied.object.as_ref().unwrap_or(live)).is_none() {
         return;

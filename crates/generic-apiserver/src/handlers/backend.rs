@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the handlers of resources need of a server, and nothing of how a request came to them.
+//! State and configuration that the handlers of resources need, independent of transport and routing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::webhooks::Webhooks;
 pub(crate) struct Scheme {
     /// See [`crate::Builder::scheme`].
     pub(crate) place: &'static str,
-    /// Group, version and kind of each that is typed.
+    /// Group, version and kind of each typed kind.
     pub(crate) kinds: BTreeSet<(&'static str, &'static str, &'static str)>,
 }
 
@@ -24,12 +24,12 @@ impl Scheme {
     }
 }
 
-/// What the handlers of resources need.
+/// State and configuration for the handlers of resources.
 pub(crate) struct Backend {
     /// Clocks and randomness.
     pub(crate) foundation: Foundation,
     pub(crate) store: Arc<Store>,
-    /// Where Namespaces are, if the server folds them.
+    /// Collection of Namespaces, if the server folds them.
     pub(crate) namespaces: Option<CollectionId>,
     /// The admission chain, in its order.
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,

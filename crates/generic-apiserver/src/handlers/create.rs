@@ -10,7 +10,7 @@ use process::Response;
 use serde_json::Value;
 
 use super::draft::Draft;
-use super::ownership::Given;
+use super::ownership::ClientEntries;
 use super::write::{Made, Passed, Tries, Write};
 use super::{Scope, warn};
 use crate::kind::AnyObject;
@@ -35,8 +35,7 @@ impl Scope {
         Ok(response)
     }
 
-    /// Creates an object; `name` is the one of the URL, for what is created by a PUT or an apply; `entries` are those of an
-    /// apply.
+    /// Creates an object; `name` is that of the URL, for creation by a PUT or an apply; `entries` are those of an apply.
     pub(super) async fn create_from(
         &self,
         draft: Draft,
@@ -51,7 +50,7 @@ impl Scope {
         {
             fields.remove("status");
         }
-        let said = Given::of(&tree);
+        let said = ClientEntries::of(&tree);
         let mut tries = Tries::default();
         while tries.go_on() {
             let mut object = self.object(tree.clone())?;
@@ -93,11 +92,11 @@ impl Scope {
         Err(Failure::Modified(resource.clone(), name.to_owned()))
     }
 
-    /// Checks what the client says of the object's identity, and takes back what only the server may say.
+    /// Checks the identity in the client's object, and resets fields that only the server may set.
     fn take_identity(&self, object: &mut AnyObject, name: &str) -> Result<()> {
         let names = self.names();
         let meta = self.kind.metadata_mut(object);
-        // A resource version that is not a number counts as none, as upstream.
+        // A resource version that is not a number counts as absent, as upstream.
         if meta::resource_version(&meta.resource_version).is_ok_and(|version| version > 0) {
             return Err(Failure::RevisionOnCreate);
         }
@@ -116,7 +115,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Fills in what the server decides; answers the name.
+    /// Sets the fields that the server decides; returns the name.
     pub(super) fn fill_identity(&self, object: &mut AnyObject) -> String {
         let store = &self.server.store;
         let random = &self.server.foundation.random;
@@ -150,7 +149,7 @@ impl Scope {
         meta.name.clone()
     }
 
-    /// The answer of a dry run: the object as it would be, without a new resource version.
+    /// Returns the response of a dry run: the object as it would be, without a new resource version.
     pub(super) fn answer_unstored(&self, code: u16, object: &AnyObject) -> Response {
         let meta = self.kind.metadata(object);
         let encoded = self.kind.encode(object);

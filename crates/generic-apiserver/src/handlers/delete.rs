@@ -25,13 +25,13 @@ use crate::storage::stored::{Stored, sections};
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// What became of one object.
+/// Outcome of the deletion of one object.
 enum Deleted {
-    /// It is gone; its last state.
+    /// It was deleted; its last state.
     Gone(Arc<Stored>),
     /// It waits for finalizers or its grace period.
     Marked(Arc<Stored>),
-    /// As `Marked`, in a dry run.
+    /// It would be marked, in a dry run.
     WouldBeMarked(Box<AnyObject>),
 }
 
@@ -84,7 +84,7 @@ impl Scope {
         Ok(response)
     }
 
-    /// Options from the body or, if it is empty, from the query.
+    /// Reads options from the body or, if it is empty, from the query.
     fn delete_options(&mut self, body: &[u8]) -> Result<DeleteOptions> {
         let query = &self.call.query;
         let mut options = DeleteOptions::default();
@@ -93,7 +93,7 @@ impl Scope {
                 let kind = "DeleteOptions";
                 Failure::BadRequest(format!("{kind} in version \"v1\" cannot be handled as a {kind}: {error}"))
             };
-            // Unknown fields are nobody's concern, a value of a wrong type is.
+            // Unknown fields are ignored, a value of a wrong type is refused.
             let decoded = decode::json(body, &DeleteOptions::node()).map_err(|error| refused(&error.message))?;
             options = serde_json::from_value(decoded.tree).map_err(|error| refused(&error.to_string()))?;
         } else {
@@ -123,7 +123,7 @@ impl Scope {
         Ok(options)
     }
 
-    /// Deletes an object; `warnings` are those of admission, also of one that refuses.
+    /// Deletes an object; `warnings` are those of admission, also of a plugin that refuses.
     async fn delete_one(&self, name: &str, options: &DeleteOptions, warnings: &mut Vec<String>) -> Result<Deleted> {
         let mut tries = Tries::default();
         while tries.go_on() {
@@ -177,7 +177,7 @@ impl Scope {
         let Some(preconditions) = &options.preconditions else { return Ok(()) };
         let meta = self.kind.metadata(old);
         let info = &self.names().info;
-        // The kind stands where the resource belongs, as in the real API.
+        // The kind is in the place of the resource, as in the real API.
         let kind = GroupResource { group: info.group.to_owned(), resource: info.kind.to_owned() };
         if let Some(uid) = &preconditions.uid
             && *uid != meta.uid
@@ -202,7 +202,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Finalizers for the garbage collector, and the marks of deletion.
+    /// Sets finalizers for the garbage collector, and the marks of deletion.
     fn mark(&self, object: &mut AnyObject, options: &DeleteOptions, grace: i64) {
         let meta = self.kind.metadata_mut(object);
         let pending = meta.is_being_deleted() && meta.deletion_grace_period_seconds.unwrap_or(0) > 0;
@@ -230,7 +230,7 @@ impl Scope {
         let first = meta.deletion_timestamp.is_none();
         let asked = match (meta.deletion_timestamp, meta.deletion_grace_period_seconds) {
             (None, _) => Some(self.now()),
-            // A grace period can be shortened, also when it has passed already.
+            // A grace period can be shortened, also after it has passed.
             (Some(set), Some(known)) if grace < known => Some(set.0 - chrono::TimeDelta::seconds(known)),
             _ => None,
         };

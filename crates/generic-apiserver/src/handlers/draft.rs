@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From a body to an object of the kind.
+//! Decoding of a body to an object of the kind.
 
 use apimachinery::decode::{self, DecodeError, Decoded};
 use apimachinery::field::{FieldError, Path};
@@ -17,13 +17,13 @@ use crate::request::FieldValidation;
 use crate::status::{Failure, Result};
 use crate::yaml;
 
-/// A decoded body and what there is to warn of.
+/// A decoded body and its warnings.
 pub(super) struct Draft {
     pub(super) tree: Value,
     pub(super) warnings: Vec<String>,
 }
 
-/// The kind that a body must be of.
+/// The expected kind of a body.
 pub(super) struct Expected<'a> {
     pub(super) group: &'a str,
     pub(super) version: &'a str,
@@ -44,7 +44,7 @@ impl Scope {
         self.draft_of(&self.names().into(), body, validation)
     }
 
-    /// Reads a body that is of another kind than the resource.
+    /// Reads a body of another kind than the resource.
     pub(super) fn draft_of(&self, expected: &Expected<'_>, body: &[u8], validation: FieldValidation) -> Result<Draft> {
         if input(self.call.header(CONTENT_TYPE)) != Input::Json {
             return Err(unsupported_body(!self.names().info.custom));
@@ -82,20 +82,20 @@ impl Scope {
         Ok(Draft { tree, warnings })
     }
 
-    /// Whether a body of a wrong shape is the strategy's to judge, as it is of kinds that clusters define for themselves:
-    /// they say what they demand in words of their own.
+    /// True if the strategy validates bodies of a wrong shape, as for custom kinds of clusters: their messages differ
+    /// from those of typed kinds.
     fn judges(&self, error: &DecodeError) -> bool {
         !error.malformed && self.names().described.is_some()
     }
 
-    /// The typed object of a pruned tree.
+    /// Returns the typed object of a pruned tree.
     pub(super) fn object(&self, tree: Value) -> Result<Box<AnyObject>> {
         self.kind.read_tree(tree).map_err(|error| Failure::BadRequest(cannot_be_handled(&self.names().into(), &error)))
     }
 
-    /// Patches a tree and checks it against the schema. Where that fails, what is shown is a strategic merge patch
-    /// itself, else the patched tree, which is made again for it: almost all patches succeed, and a copy of each tree
-    /// would be what they pay for those that do not.
+    /// Patches a tree and checks it against the schema. If that fails, the error shows a strategic merge patch itself,
+    /// or otherwise the patched tree, which is computed again for it: almost all patches succeed, so they do not pay
+    /// for a copy of each tree.
     pub(super) fn pruned(
         &self,
         make: impl Fn() -> Result<Value>,
@@ -113,7 +113,7 @@ impl Scope {
         self.checked(decoded, shown, validation)
     }
 
-    /// A patched tree, or a patch, that was checked against the schema; `shown`: the text of a refusal.
+    /// Checks the result of decoding a patched tree, or a patch; `shown`: the text of a refusal.
     pub(super) fn checked(
         &self,
         decoded: std::result::Result<Decoded, DecodeError>,
@@ -139,7 +139,7 @@ impl Scope {
         Ok(Draft { tree, warnings })
     }
 
-    /// Checks `apiVersion` and `kind`, which may be absent, and fills them in.
+    /// Checks `apiVersion` and `kind`, which may be absent, and sets them.
     fn own_type(&self, expected: &Expected<'_>, tree: &mut Value) -> Result<()> {
         let own = group_version(expected.group, expected.version);
         let text = |field: &str| tree[field].as_str().filter(|text| !text.is_empty());
@@ -183,7 +183,7 @@ impl Scope {
         Ok(())
     }
 
-    /// 422 for violations found by hooks.
+    /// Returns a 422 if hooks found violations.
     pub(super) fn invalid(&self, name: &str, errors: &[FieldError]) -> Result<()> {
         if errors.is_empty() {
             return Ok(());
@@ -192,7 +192,7 @@ impl Scope {
     }
 }
 
-/// 422 for a patch whose result is no object of the kind.
+/// Returns the 422 for a patch whose result is not an object of the kind.
 fn patched(shown: String, text: &str) -> Failure {
     Failure::field(&GroupKind::default(), "", FieldError::invalid(&Path::new("patch"), shown, text))
 }
@@ -207,7 +207,7 @@ fn unrecognized(kind: &str, body: &[u8], error: &str) -> String {
     format!("the object provided is unrecognized (must be of type {kind}): {error} ({summary})")
 }
 
-/// Go's error if the version and kind of a body cannot be read; `None` if they can.
+/// Returns Go's error if the version and kind of a body cannot be read; `None` if they can.
 fn untyped(body: &[u8]) -> Option<String> {
     let name = |value: &Value| match value {
         Value::Array(_) => "array",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What each verb does.
+//! Handlers of the verbs.
 
 mod apply;
 mod backend;
@@ -50,9 +50,9 @@ pub(crate) struct Scope {
     pub(crate) path: ResourcePath,
     pub(crate) id: CollectionId,
     pub(crate) kind: Arc<dyn Kind>,
-    /// The views of the kind that name fields in another way.
+    /// Views of the kind, which name fields in another way.
     pub(crate) views: Arc<[Arc<views::View>]>,
-    /// The view through which the request comes.
+    /// View through which the request is made.
     pub(crate) via: Option<Arc<views::View>>,
     pub(crate) context: RequestContext,
     pub(crate) form: Form,
@@ -70,7 +70,7 @@ pub(crate) async fn handle(
     let names = row.kind.names();
     let is_custom = names.info.custom;
     if !path.subresource.is_empty() && hook.is_none() && !names.has_part(&path.subresource) {
-        // The handler of custom resources has found the kind by then.
+        // The handler of custom resources has found the kind before this point.
         let resource = names.group_resource.clone();
         return Err(if is_custom { Failure::NotFound(resource, path.name) } else { Failure::NoSuchResource });
     }
@@ -97,7 +97,7 @@ pub(crate) async fn handle(
     if across && !matches!(verb, "list" | "watch") {
         return Err(no_such_method(names));
     }
-    // What clients only read is made by the server itself.
+    // Resources that are read-only for clients are written by the server itself.
     let is_ours = call.user.component.is_some() || &*call.user.name == "system:apiserver";
     if names.info.read_only && !matches!(verb, "get" | "list") && !is_ours {
         return Err(no_such_method(names));
@@ -125,7 +125,7 @@ pub(crate) async fn handle(
     if let Some(hook) = hook {
         return scope.hooked(hook, verb, &body).await;
     }
-    // In boxes: a future that waits for an answer would else hold, and move, what the longest of these needs.
+    // Boxed: otherwise a future that waits for a response would hold, and move, the state of the largest of these futures.
     let answer: BoxFuture<'_, Result<Response>> = match verb {
         "get" if scope.path.subresource == "scale" => return scope.get_scale(),
         "get" => Box::pin(scope.get()),
@@ -143,11 +143,11 @@ pub(crate) async fn handle(
     answer.await
 }
 
-/// The longest time in seconds that a client can ask for, some 136 years: what is longer counts as this.
+/// Longest time in seconds that a client can request, some 136 years; longer times count as this.
 const LONGEST: i64 = 1 << 32;
 
 impl Scope {
-    /// Hands the request to the handler of the subresource.
+    /// Passes the request to the handler of the subresource.
     async fn hooked(mut self, hook: Arc<dyn Subresource>, verb: &'static str, body: &[u8]) -> Result<Response> {
         if !hook.facts().verbs.contains(&verb) {
             return Err(Failure::NoSuchMethod);
@@ -180,7 +180,7 @@ impl Scope {
         self.kind.names()
     }
 
-    /// `None` for all clusters.
+    /// Returns the cluster of the request; `None`: all clusters.
     pub(crate) fn cluster(&self) -> Option<&str> {
         (self.call.route.cluster != "*").then_some(self.call.route.cluster.as_str())
     }
@@ -196,7 +196,7 @@ impl Scope {
         Selection::new(self.cluster(), &self.path.namespace, labels, fields, self.names())
     }
 
-    /// Where an object of this request's namespace lives.
+    /// Path of an object in the request's cluster and namespace.
     pub(crate) fn object_path(&self, name: &str) -> String {
         stored::path(&self.call.route.cluster, &self.path.namespace, name)
     }
@@ -211,7 +211,7 @@ impl Scope {
         object.ok_or_else(|| Failure::Internal("the stored object cannot be read".to_owned()))
     }
 
-    /// A stored object without the fields that its kind does not have; `None`: it has none of them.
+    /// Returns a stored object without the fields that its kind does not have; `None`: it has none of these.
     pub(crate) fn shown(&self, stored: &Stored) -> Option<Stored> {
         let sections = self.kind.pruned(&stored.sections)?;
         Some(Stored::new(&stored.key(&self.names().log_resource), stored.revision, sections))
@@ -238,7 +238,7 @@ impl Scope {
         Arc::new(Actor { user: user.name.clone(), component, version })
     }
 
-    /// The answer that shows one object.
+    /// Returns a response with one object.
     fn answer(&self, code: u16, stored: &Stored) -> Response {
         let shown = self.shown(stored);
         let stored = shown.as_ref().unwrap_or(stored);
@@ -261,7 +261,7 @@ impl Scope {
 mod tests {
     use super::*;
 
-    /// Size of what waits for an answer, in bytes.
+    /// Returns the size in bytes of the future of a pending request.
     fn size_of_future<F>(
         _: impl Fn(&'static Arc<Backend>, Call, ResourcePath, Row, Option<Arc<dyn Subresource>>, Bytes) -> F,
     ) -> usize {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_an_answer_is_not_as_large_as_the_longest_verb() {
+    fn a_pending_request_is_smaller_than_the_longest_verb() {
         let size = size_of_future(handle);
         assert!(size <= 4096, "{size} bytes are moved with each request");
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Managed fields of every write: who writes, which objects are tracked, and what the entries are afterwards.
+//! Managed fields of every write: the manager, the tracked objects, and the entries after the write.
 //!
-//! An object is tracked from its creation on if its creator has a name of his own: a `fieldManager`, or a `User-Agent`.
-//! What the landscape's own components and commands create is not tracked until somebody applies to it; from then on
-//! their writes are tracked, too.
+//! An object is tracked from its creation on if its creator has a name of its own: a `fieldManager`, or a `User-Agent`.
+//! Objects that the landscape's own components and commands create are not tracked until a client applies to them; from
+//! then on writes of components and commands are tracked, too.
 //!
-//! Unlike upstream: there every object is tracked. Most writes of a landscape are those of its components, to objects to
-//! which nobody applies, and entries would be more than half of what the log holds of them.
+//! Unlike upstream, where every object is tracked. Most writes of a landscape are those of its components, to objects
+//! to which no client applies, and entries would be more than half of their size in the log.
 
 use std::borrow::Cow;
 
@@ -25,21 +25,21 @@ use crate::storage::stored::Stored;
 /// Longest name of a manager that is taken from `User-Agent`, in bytes.
 const LONGEST: usize = 128;
 
-/// What a client says of the entries in a new version of an object.
+/// Managed fields in a client's new version of an object.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Given {
-    /// Nothing that counts.
+pub(super) enum ClientEntries {
+    /// No entries that count.
     #[default]
     Nothing,
-    /// That there are none: nothing is tracked any more.
+    /// An empty list: the object is not tracked any more.
     Reset,
-    /// The object has these entries.
+    /// Entries of the object.
     Entries(Vec<ManagedFieldsEntry>),
 }
 
-impl Given {
-    /// Takes the entries from a new version, before anything else reads them. `tree` is what it was read from: an empty list
-    /// says more than no list.
+impl ClientEntries {
+    /// Reads the entries from `tree`, the tree of a new version, before anything else reads them: an empty list differs
+    /// from no list.
     pub(super) fn of(tree: &Value) -> Self {
         match tree.get("metadata").and_then(|metadata| metadata.get("managedFields")) {
             Some(Value::Array(entries)) => match entries.as_slice() {
@@ -51,7 +51,7 @@ impl Given {
         }
     }
 
-    /// With the entries as the type has them.
+    /// Replaces the entries by `entries`, their typed form.
     pub(super) fn with(self, entries: Vec<ManagedFieldsEntry>) -> Self {
         match self {
             Self::Entries(_) => Self::Entries(entries),
@@ -60,7 +60,7 @@ impl Given {
     }
 }
 
-/// The version that a client speaks of.
+/// Version in which a client reads and writes.
 pub(super) struct Spoken<'a> {
     pub(super) api_version: &'a str,
     pub(super) info: &'a ResourceInfo,
@@ -71,7 +71,7 @@ impl Scope {
     pub(super) fn spoken(&self) -> Spoken<'_> {
         let names = self.names();
         match &self.via {
-            // What a cluster defines for itself is merged by the row's tree, as it is read.
+            // A custom kind of a cluster is merged by the row's tree, which also decodes it.
             Some(view) if view.is_alike() => {
                 Spoken { api_version: &view.api_version, info: &view.info, node: &names.node }
             }
@@ -80,7 +80,7 @@ impl Scope {
         }
     }
 
-    /// A stored object in the form that the client speaks of.
+    /// Returns a stored object in the client's version.
     pub(super) fn in_spoken<'v>(&self, stored: &'v Value) -> Cow<'v, Value> {
         match &self.via {
             Some(view) if !view.is_alike() => Cow::Owned(view.shown(stored)),
@@ -88,7 +88,7 @@ impl Scope {
         }
     }
 
-    /// An object in the form that the client speaks of as it is stored.
+    /// Returns an object of the client's version in the stored form.
     pub(super) fn in_stored(&self, spoken: Value) -> Value {
         match &self.via {
             Some(view) if !view.is_alike() => view.stored(&spoken),
@@ -96,7 +96,7 @@ impl Scope {
         }
     }
 
-    /// The versions of the kind that name fields in another way than the one that the client speaks of.
+    /// Returns the versions of the kind that name fields in another way than the client's version.
     pub(super) fn other_versions(&self) -> Vec<fields::Version<'_>> {
         let via = self.via.as_ref().filter(|view| !view.is_alike());
         let mut all = Vec::new();
@@ -126,7 +126,7 @@ impl Scope {
         all
     }
 
-    /// The entries after a write of a kind that has such versions.
+    /// Returns the entries after a write of a kind that has such versions.
     fn entries_across(&self, known: &[ManagedFieldsEntry], old: &Value, new: &Value) -> Vec<ManagedFieldsEntry> {
         let manager = self.manager();
         let (old, new) = (self.in_spoken(old), self.in_spoken(new));
@@ -134,7 +134,7 @@ impl Scope {
         fields::update_across(known, (&old, &new), self.spoken().node, &self.writer(&manager), &others)
     }
 
-    /// Name of the writing client; empty if it gives none.
+    /// Returns the name of the writing client; empty if it has none.
     pub(super) fn manager(&self) -> String {
         let named = self.call.query.text("fieldManager");
         if !named.is_empty() {
@@ -148,7 +148,7 @@ impl Scope {
         agent
     }
 
-    /// `User-Agent` up to the first slash, without what cannot be printed.
+    /// Returns `User-Agent` up to the first slash, without unprintable characters.
     fn agent(&self) -> String {
         let agent = self.call.header(USER_AGENT).split('/').next().unwrap_or_default();
         let mut name: String = agent.chars().filter(|character| !character.is_control()).collect();
@@ -175,7 +175,7 @@ impl Scope {
         }
     }
 
-    /// Whether a new object is tracked.
+    /// True if a new object is tracked.
     fn tracks_creation(&self) -> bool {
         let user = &self.call.user;
         let is_own = user.component.is_some()
@@ -190,13 +190,13 @@ impl Scope {
         !agent.is_empty() && !self.server.own_agents.contains(&agent.as_str())
     }
 
-    /// The entries of a new object.
-    pub(super) fn entries_of_new(&self, object: &AnyObject, given: &Given) -> Vec<ManagedFieldsEntry> {
+    /// Returns the entries of a new object.
+    pub(super) fn entries_of_new(&self, object: &AnyObject, given: &ClientEntries) -> Vec<ManagedFieldsEntry> {
         let known = match given {
-            Given::Entries(entries) => fields::decode(entries).unwrap_or_default(),
-            Given::Nothing | Given::Reset => Vec::new(),
+            ClientEntries::Entries(entries) => fields::decode(entries).unwrap_or_default(),
+            ClientEntries::Nothing | ClientEntries::Reset => Vec::new(),
         };
-        if matches!(given, Given::Reset) || known.is_empty() && !self.tracks_creation() {
+        if matches!(given, ClientEntries::Reset) || known.is_empty() && !self.tracks_creation() {
             return Vec::new();
         }
         let tree = self.kind.to_tree_without_entries(object);
@@ -207,21 +207,21 @@ impl Scope {
         fields::update(&known, &changes, &self.writer(&self.manager()))
     }
 
-    /// The entries of a changed object. Only the sections that differ are looked at.
+    /// Returns the entries of a changed object. Only the sections that differ are compared.
     pub(super) fn entries_of_changed(
         &self,
         object: &AnyObject,
         old: &AnyObject,
-        given: &Given,
+        given: &ClientEntries,
     ) -> Vec<ManagedFieldsEntry> {
         let stored = &self.kind.metadata(old).managed_fields;
         let known = match given {
             _ if !self.context.subresource.is_empty() => None,
-            Given::Reset => return Vec::new(),
-            Given::Entries(entries) if entries != stored => {
+            ClientEntries::Reset => return Vec::new(),
+            ClientEntries::Entries(entries) if entries != stored => {
                 fields::decode(entries).ok().filter(|entries| !entries.is_empty())
             }
-            Given::Entries(_) | Given::Nothing => None,
+            ClientEntries::Entries(_) | ClientEntries::Nothing => None,
         };
         let known = known.as_ref().unwrap_or(stored);
         if known.is_empty() {
@@ -239,7 +239,7 @@ impl Scope {
         fields::update(known, &changes, &self.writer(&self.manager()))
     }
 
-    /// Whether an update is one of times of entries, beside heartbeats: these times then stay as they are.
+    /// True if an update changes only times of entries and heartbeat fields: then the stored times are kept.
     pub(super) fn is_of_times_only(
         &self,
         entries: &[ManagedFieldsEntry],
@@ -256,12 +256,12 @@ impl Scope {
     }
 }
 
-/// Number of the section that holds the entries.
+/// Index of the section that holds the entries.
 const MANAGED_FIELDS: usize = 2;
 
-/// Whether a patch may look at the entries, or change them; all others are applied to an object without them.
+/// True if a patch may read or change the entries; other patches are applied to an object without them.
 pub(super) fn concerns_entries(patch: &[u8]) -> bool {
     let has = |text: &[u8]| memchr::memmem::find(patch, text).is_some();
-    // Of a JSON patch also what goes to all of the metadata, or to all of the object.
+    // A JSON patch may also replace all of the metadata, or all of the object.
     has(b"managedFields") || has(b"\"/metadata\"") || has(b"\"\"") || has(b"\\u")
 }

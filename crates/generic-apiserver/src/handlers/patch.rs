@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! PATCH of objects and their subresources: how the new object comes from the stored one.
+//! PATCH of objects and their subresources: computes the new object from the stored one.
 
 use apimachinery::field::{FieldError, Path};
 use apimachinery::{decode, opaque, patch};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Scope;
 use super::draft::{Draft, cannot_be_handled};
-use super::ownership::{Given, concerns_entries};
+use super::ownership::{ClientEntries, concerns_entries};
 use super::update::Source;
 use super::write::Made;
 use crate::kind::AnyObject;
@@ -39,7 +39,7 @@ impl Scope {
         self.modify(&name, Source::Patch(type_, body, validation)).await
     }
 
-    /// The patch's media type.
+    /// Returns the patch's media type.
     pub(super) fn patch_type(&self) -> Result<&'static str> {
         let type_ = media(self.call.header(CONTENT_TYPE));
         let accepted: &[&'static str] = if self.names().info.custom {
@@ -69,14 +69,14 @@ impl Scope {
                 Ok(tree)
             };
             let draft = self.pruned(make, None, validation)?;
-            let given = Given::of(&draft.tree);
+            let given = ClientEntries::of(&draft.tree);
             let tree = self.through_door(draft.tree, stored, old)?;
             return Ok(Made::new(self.object(tree)?, draft.warnings, given));
         }
         let merge = self.merge_patch(body)?;
         let entries = concerns_entries(body);
         let is_strategic = type_ == STRATEGIC_PATCH;
-        // A directive is about its siblings. What clusters define for themselves may have another schema by now.
+        // A directive is about its siblings. The schema of a custom kind may have changed since.
         let has_directives = merge.as_object().is_none_or(|fields| fields.keys().any(|name| name.starts_with('$')));
         if !entries && !has_directives && self.names().described.is_none() {
             if !is_strategic {
@@ -89,22 +89,22 @@ impl Scope {
         let strategic = is_strategic.then_some(&merge);
         let make = || self.merged_whole(type_, &merge, entries, stored, old);
         let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
-        let given = Given::of(&tree);
+        let given = ClientEntries::of(&tree);
         Ok(Made::new(self.object(tree)?, warnings, given))
     }
 
-    /// Merges a patch into a copy of the typed object: nothing but the patch is read and checked.
+    /// Merges a patch into a copy of the typed object: only the patch is read and checked.
     fn merged_into(&self, merge: Value, validation: FieldValidation, stored: &Stored, old: &AnyObject) -> Result<Made> {
         let whole = || Ok(opaque::plain(self.merged_whole(MERGE_PATCH, &merge, false, stored, old)?).to_string());
         let decoded = decode::merge_patch(merge.clone(), &self.names().node);
         let Draft { tree, warnings } = self.checked(decoded, whole, validation)?;
         let object = self.kind.merged(old, tree);
         let object = object.map_err(|error| Failure::BadRequest(cannot_be_handled(&self.names().into(), &error)))?;
-        Ok(Made::new(object, warnings, Given::Nothing))
+        Ok(Made::new(object, warnings, ClientEntries::Nothing))
     }
 
-    /// Applies a strategic patch only to the top-level fields that it names, since most of an object is what a patch does not
-    /// touch; `None` if the kind's fields cannot be told apart.
+    /// Applies a strategic patch only to the top-level fields that it names, since a patch leaves most of an object
+    /// unchanged; `None` if the kind's fields cannot be patched separately.
     fn patched_part(&self, merge: &Value, validation: FieldValidation, old: &AnyObject) -> Result<Option<Made>> {
         let Value::Object(fields) = merge else { return Ok(None) };
         // A strategic patch of the whole sorts all opaque JSON.
@@ -118,10 +118,10 @@ impl Scope {
         if !self.kind.keep_fields(&mut *object, old, &touched) {
             return Ok(None);
         }
-        Ok(Some(Made::new(object, warnings, Given::Nothing)))
+        Ok(Some(Made::new(object, warnings, ClientEntries::Nothing)))
     }
 
-    /// The whole object with a merge patch applied.
+    /// Returns the whole object with a merge patch applied.
     fn merged_whole(
         &self,
         type_: &str,
@@ -148,8 +148,8 @@ impl Scope {
         Ok(tree)
     }
 
-    /// An object as a tree in which opaque JSON has the text that it has in the object's sections; without its managed fields
-    /// unless `entries` says so.
+    /// Returns an object as a tree in which opaque JSON has the text that it has in the object's sections; without its
+    /// managed fields unless `entries` is true.
     pub(super) fn opaque_tree(
         &self,
         object: &AnyObject,
@@ -172,7 +172,7 @@ impl Scope {
         Ok(tree)
     }
 
-    /// Reads a merge patch, and leaves out what the door does not let through, so that nothing has to be put back.
+    /// Reads a merge patch, without the fields that the subresource may not change, so that nothing has to be restored.
     fn merge_patch(&self, body: &[u8]) -> Result<Value> {
         let mut merge = read_patch(body)?;
         let Value::Object(fields) = &mut merge else {

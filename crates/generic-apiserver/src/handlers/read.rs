@@ -21,7 +21,7 @@ use crate::status::{Failure, Result, json_response};
 use crate::storage::stored::Stored;
 use crate::storage::{Map, StoreError, range};
 
-/// How long a list waits for a revision that is still to come, in wall time.
+/// Maximum time that a list waits for a future revision, in wall time.
 const PATIENCE: chrono::TimeDelta = chrono::TimeDelta::seconds(3);
 
 const TOO_OLD: &str = "The resourceVersion for the provided list is too old.";
@@ -30,7 +30,7 @@ can start a new list without the continue parameter, or use the continue token i
 remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were \
 created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
-/// The state of a page to come: what follows `start` at a revision; -1 is the newest.
+/// Continue token of the next page: objects after `start` at a revision; -1 is the newest.
 #[derive(Debug, Serialize, Deserialize)]
 struct Continue {
     v: String,
@@ -91,7 +91,7 @@ impl Scope {
         self.page(&selection, &map, revision, limit, "")
     }
 
-    /// The pages after the first, from the first one's snapshot.
+    /// Lists the pages after the first, from the snapshot of the first page.
     async fn list_rest(&self, selection: &crate::selection::Selection, limit: usize, token: &str) -> Result<Response> {
         let invalid =
             |text: &str| Failure::BadRequest(format!("invalid continue token: continue key is not valid: {text}"));
@@ -121,7 +121,7 @@ impl Scope {
             let (map, revision) = self.server.store.root(self.id);
             return self.page(selection, &map, revision, limit, &after);
         };
-        // What has not happened yet has no first page.
+        // A future revision has no first page.
         if Revision(revision) > self.server.store.position() {
             return Err(invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
         }
@@ -158,7 +158,7 @@ impl Scope {
                 last = Some(path);
                 objects.push(object.clone());
             }
-            // Whether there is more is cheap to know, how much only without a selector.
+            // The existence of more objects is cheap to find out, their number only without a selector.
             more = if selection.is_narrowed() { matching.take(1).count() } else { matching.count() };
         }
         let mut end = output::ListEnd::default();
@@ -180,10 +180,10 @@ impl Scope {
         Ok(json_response(200, output::list(self, &objects, revision, &end)?))
     }
 
-    /// The resource version that the query asks for.
+    /// Returns the resource version that the query requests.
     ///
     /// # Errors
-    /// The text of upstream's storage for one that is no number.
+    /// The text of upstream's storage for one that is not a number.
     pub(super) fn revision(&self) -> std::result::Result<Option<u64>, String> {
         let text = self.call.query.text("resourceVersion");
         if text.is_empty() {
@@ -195,12 +195,12 @@ impl Scope {
         })
     }
 
-    /// True if kube-apiserver keeps the kind in its watch cache, which answers another error than the storage behind it.
+    /// True if kube-apiserver keeps the kind in its watch cache, whose errors differ from those of the storage behind it.
     fn is_cached(&self) -> bool {
         self.names().info.plural != "events"
     }
 
-    /// Waits for a revision that is still to come, up to 3 s.
+    /// Waits for a future revision, up to 3 s.
     pub(super) async fn wait_for(&self, revision: u64) -> Result<()> {
         let store = &self.server.store;
         if store.position().0 >= revision {
@@ -262,7 +262,7 @@ fn check_list_options(query: &Query) -> Result<()> {
     if errors.is_empty() { Ok(()) } else { Err(Failure::all_options("ListOptions", errors)) }
 }
 
-/// Go's words for a text that is no base64.
+/// Go's text for invalid base64.
 fn not_base64(error: &DecodeError) -> String {
     let offset = match error {
         DecodeError::InvalidByte(offset, _) | DecodeError::InvalidLastSymbol(offset, _) => *offset,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Subresource `scale`: `autoscaling/v1` Scale over `spec.replicas`, or what a kind has instead.
+//! Subresource `scale`: `autoscaling/v1` Scale over `spec.replicas`, or over the paths that a custom kind defines.
 
 use apimachinery::catalogue::{Cell, Column};
 use apimachinery::field::{FieldError, Path};
@@ -72,21 +72,21 @@ impl Scope {
             patch::merge_patch(&mut tree, &patch);
             patch["metadata"]["resourceVersion"].is_string()
         };
-        // A JSON patch may replace the whole.
+        // A JSON patch may replace the whole object.
         if !tree.is_object() {
             let kind = go_kind(&tree);
             return Err(Failure::BadRequest(format!(
                 "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal {kind} into Go value of type v1.Scale"
             )));
         }
-        // A patch that names no version is one of the newest.
+        // A patch without a resource version applies to the newest version.
         if !holds && let Some(metadata) = tree["metadata"].as_object_mut() {
             metadata.remove("resourceVersion");
         }
         self.set_scale(tree, dry_run).await
     }
 
-    /// Applies a Scale: to its object, through this door, of which nothing but the number of replicas is taken.
+    /// Applies a Scale to its object; only the number of replicas is used.
     async fn apply_scale(mut self, body: &[u8], dry_run: bool) -> Result<Response> {
         self.context.dry_run = dry_run;
         let validation = self.call.query.field_validation("PatchOptions")?;
@@ -126,7 +126,7 @@ impl Scope {
             return Err(Failure::field(&kind, &name, error));
         }
         let revision = tree["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
-        // What was written, or would be in a dry run, is in the answer.
+        // The response shows the object as it was written, or would be in a dry run.
         self.form = Form::Object;
         let changed = self.modify(&name, Source::Replicas(replicas, revision)).await?.into_body().collect().await;
         let changed = changed.map_err(|error| Failure::Internal(error.to_string()))?.to_bytes();
@@ -138,7 +138,7 @@ impl Scope {
     }
 }
 
-/// Whether a JSON patch is good for one version only: it names one, or tests what is there.
+/// True if a JSON patch depends on one version: it sets the resource version, or tests the present state.
 fn holds_version(patch: &[u8]) -> bool {
     let operations: Vec<Value> = serde_json::from_slice(patch).unwrap_or_default();
     operations.iter().any(|operation| {
@@ -146,12 +146,12 @@ fn holds_version(patch: &[u8]) -> bool {
     })
 }
 
-/// The value at a path of names, `.spec.replicas`.
+/// Returns the value at a path of names, `.spec.replicas`.
 fn at<'a>(tree: &'a Value, path: &str) -> &'a Value {
     path.split('.').filter(|name| !name.is_empty()).fold(tree, |node, name| &node[name])
 }
 
-/// Sets the value at a path of names; what is on the way and no object becomes one.
+/// Sets the value at a path of names; values on the path that are not objects are replaced by objects.
 pub(super) fn set(tree: &mut Value, path: &str, value: Value) {
     let mut node = tree;
     for name in path.split('.').filter(|name| !name.is_empty()) {
@@ -163,7 +163,7 @@ pub(super) fn set(tree: &mut Value, path: &str, value: Value) {
     *node = value;
 }
 
-/// What Go calls a value of JSON.
+/// Go's name for the type of a JSON value.
 fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Bool(_) => "bool",
@@ -174,7 +174,7 @@ fn go_kind(value: &Value) -> &'static str {
     }
 }
 
-/// The Scale of an object.
+/// Returns the Scale of an object.
 fn scale(object: &[u8], paths: ScalePaths) -> Result<Value> {
     let tree: Value = serde_json::from_slice(object).map_err(|error| Failure::Internal(error.to_string()))?;
     let metadata = &tree["metadata"];

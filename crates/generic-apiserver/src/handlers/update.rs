@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! PUT of objects and their subresources, and the change of a stored object whatever it comes from.
+//! PUT of objects and their subresources, and the change of a stored object from any source.
 
 use std::sync::Arc;
 
@@ -23,15 +23,15 @@ use crate::status::{Failure, Result};
 use crate::storage::stored::{Stored, sections};
 use crate::{heartbeat, meta};
 
-/// How the new object comes from the stored one.
+/// Source of the new object.
 pub(super) enum Source<'a> {
     /// The body of a PUT.
     Body(Draft),
     /// A patch and its media type.
     Patch(&'a str, &'a [u8], FieldValidation),
-    /// A new value for the number of replicas, and a resource version that must hold.
+    /// A new value for the number of replicas, and a resource version that must match.
     Replicas(i64, String),
-    /// A configuration.
+    /// A configuration of an apply.
     Apply(Configuration),
 }
 
@@ -63,7 +63,7 @@ impl Scope {
         self.modify(&name, Source::Body(draft)).await
     }
 
-    /// Reads, changes and writes an object until nobody came in between.
+    /// Reads, changes and writes an object, again after each concurrent change.
     pub(super) async fn modify(&self, name: &str, mut source: Source<'_>) -> Result<Response> {
         let resource = &self.names().group_resource;
         let mut tries = Tries::default();
@@ -75,7 +75,7 @@ impl Scope {
             if let Err(failure) = self.keep_identity(&mut *made.object, &stored, &*old, whole) {
                 return Err(failure.warned(made.warnings));
             }
-            // Of a patch owners are looked at only once.
+            // For a patch, owners are checked only once.
             if whole {
                 made.warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *made.object), false));
             }
@@ -128,7 +128,7 @@ impl Scope {
         Err(Failure::Modified(resource.clone(), name.to_owned()))
     }
 
-    /// The new object, before anything but the client has touched it.
+    /// Returns the new object from the source, before any other change.
     fn make(&self, source: &mut Source<'_>, stored: &Stored, old: &AnyObject) -> Result<Made> {
         match source {
             Source::Body(draft) => {
@@ -150,8 +150,8 @@ impl Scope {
         }
     }
 
-    /// Keeps of a PUT's body what its door lets through: everything but `status` on the main resource, `status` and
-    /// metadata on `status`.
+    /// Restricts the body of a PUT to the fields that its resource may change: everything except `status` on the main
+    /// resource, `status` and metadata on `status`.
     pub(super) fn through_door(&self, mut tree: Value, stored: &Stored, old: &AnyObject) -> Result<Value> {
         let fields = object_of(&mut tree)?;
         match &*self.context.subresource {
@@ -195,7 +195,7 @@ impl Scope {
         }
     }
 
-    /// Preconditions and names of the new object's metadata.
+    /// Checks preconditions and names in the new object's metadata.
     fn keep_identity(&self, object: &mut AnyObject, stored: &Stored, old: &AnyObject, whole: bool) -> Result<()> {
         let names = self.names();
         let old = self.kind.metadata(old);
@@ -227,7 +227,7 @@ impl Scope {
         match meta::resource_version(&meta.resource_version)? {
             0 => {
                 if whole && !self.kind.allows_unconditional_update() && self.context.subresource.is_empty() {
-                    // The resource stands where the kind belongs, as in the real API.
+                    // The resource is in the place of the kind, as in the real API.
                     let kind = GroupKind { group: names.info.group.to_owned(), kind: names.info.plural.to_owned() };
                     let error = FieldError {
                         error_type: ErrorType::Invalid,
@@ -246,7 +246,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Puts back what only the server may change; answers the name.
+    /// Restores fields that only the server may change; returns the name.
     pub(super) fn keep_server_fields(&self, object: &mut AnyObject, old: &AnyObject) -> String {
         let old = self.kind.metadata(old);
         let meta = self.kind.metadata_mut(object);
@@ -260,7 +260,7 @@ impl Scope {
         old.name.clone()
     }
 
-    /// The object as it is stored, its generation raised if the kind's specification changed.
+    /// Encodes the object for storage; raises its generation if the kind's specification changed.
     fn encode_update(&self, object: &mut AnyObject, old: &AnyObject, stored: &Stored) -> eventlog::Sections {
         let before = stored.defaulted_sections();
         let encoded = sections(self.kind.encode_change(object, old, &before));
@@ -268,7 +268,7 @@ impl Scope {
         if !standard || encoded.parts[3] == before.rest {
             return encoded;
         }
-        // A field that the release has lost is no change of the specification when it is pruned.
+        // The pruning of a field that the release does not have any more is not a change of the specification.
         if self.kind.pruned(&stored.sections).is_some_and(|pruned| encoded.parts[3] == pruned.parts[3]) {
             return encoded;
         }
@@ -276,7 +276,7 @@ impl Scope {
         sections(self.kind.encode_change(object, old, &before))
     }
 
-    /// Whether nothing keeps a deleted object any more.
+    /// True if nothing keeps a deleted object any more.
     pub(super) fn is_released(&self, object: &AnyObject) -> bool {
         let meta = self.kind.metadata(object);
         meta.is_being_deleted()
@@ -285,7 +285,7 @@ impl Scope {
             && !self.kind.holds_deletion(object)
     }
 
-    /// Removes an object; `None`: it changed meanwhile.
+    /// Deletes an object; `None`: it changed meanwhile.
     pub(super) async fn remove(
         &self,
         tries: &mut Tries,
@@ -320,7 +320,7 @@ fn put(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
     }
 }
 
-/// The stored metadata with the preconditions of a request's.
+/// Returns the stored metadata with the preconditions in the metadata of a request.
 fn preconditions_of(stored: &mut Map<String, Value>, metadata: Value) -> Value {
     let mut kept = stored.remove("metadata").unwrap_or_default();
     if let (Value::Object(kept), Value::Object(given)) = (&mut kept, metadata) {

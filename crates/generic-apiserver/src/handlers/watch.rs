@@ -28,11 +28,11 @@ use crate::storage::stored::{EventType, Stored};
 use crate::storage::watcher::{Item, Watcher};
 use crate::storage::{Store, StoreError, WatchStart};
 
-/// Between two bookmarks of an idle watch, in wall time.
+/// Interval of bookmarks of an idle watch, in wall time.
 const BOOKMARKS: TimeDelta = TimeDelta::seconds(60);
-/// How long before its end a watch sends a last bookmark.
+/// Time between the last bookmark of a watch and its end.
 const LAST_BOOKMARK: TimeDelta = TimeDelta::seconds(2);
-/// Bytes from which on no more frames are put together.
+/// Size in bytes from which no more frames are combined.
 const BATCH: usize = 64 << 10;
 
 impl Scope {
@@ -92,7 +92,7 @@ impl Scope {
         Ok(response)
     }
 
-    /// How long the watch lasts, in wall time.
+    /// Duration of the watch, in wall time.
     fn watch_time(&self) -> Result<TimeDelta> {
         let asked = self.call.query.number("timeoutSeconds")?.unwrap_or(0);
         if asked > 0 {
@@ -104,7 +104,7 @@ impl Scope {
     }
 }
 
-/// Answers `sendInitialEvents`.
+/// Checks the options of a watch; returns `sendInitialEvents`.
 fn check_watch_options(query: &Query) -> Result<Option<bool>> {
     let initial = query.flag("sendInitialEvents");
     let match_ = query.text("resourceVersionMatch");
@@ -131,13 +131,13 @@ struct Stream {
     wall: Clock,
     bookmark: Option<Sleep>,
     last_bookmark: Option<Sleep>,
-    /// `None` once the watch has ended; what is queued by then is still sent.
+    /// End of the watch; `None`: it has passed, and only queued frames are still sent.
     end: Option<Sleep>,
-    /// What the log has to say before the queue has everything; `None` once it has.
+    /// Frames that are read from the log before those of the queue; `None`: all were read.
     replay: Option<Replay>,
-    /// The `ERROR` frame of a watch that cannot start, or not go on.
+    /// Failure for the `ERROR` frame of a watch that cannot start or continue.
     failure: Option<Failure>,
-    /// Whether no frame was sent yet.
+    /// True if no frame was sent yet.
     first: bool,
 }
 
@@ -161,8 +161,8 @@ impl Stream {
         }
     }
 
-    /// A frame of the body: a frame of the watch and, if more wait, those too, so that a connection that is behind is
-    /// written to once and not for each.
+    /// Returns a chunk of the body: a frame of the watch together with all waiting ones, so that a connection that is
+    /// behind is written to once and not for each frame.
     fn with_what_waits(&mut self, first: Bytes) -> Bytes {
         let Some(second) = self.watcher.waiting() else { return first };
         let mut body = BytesMut::from(&first[..]);
@@ -174,7 +174,7 @@ impl Stream {
         body.freeze()
     }
 
-    /// Passes wall time: bookmarks that are due, and the end, which comes behind what is queued.
+    /// Handles the passage of wall time: due bookmarks, and the end of the watch, which follows the queued frames.
     fn tick(&mut self, cx: &mut Context<'_>) {
         if let Some(sleep) = &mut self.last_bookmark
             && sleep.as_mut().poll(cx).is_ready()
@@ -196,7 +196,7 @@ impl Stream {
         }
     }
 
-    /// Goes on with the replay, as far as there is one; whether it brought anything.
+    /// Continues the replay, if there is one; returns true if it queued anything.
     fn read_on(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(replay) = &mut self.replay else { return false };
         let Poll::Ready(done) = replay.poll(cx) else { return false };
@@ -207,7 +207,7 @@ impl Stream {
                 self.failure = Some(too_old(replay.at(), oldest));
                 self.watcher.close();
             }
-            // The client watches again, and is told why then.
+            // The client starts another watch, which fails with the reason.
             Err(StoreError::Closed | StoreError::Future(_)) => self.watcher.close(),
         }
         self.replay = None;

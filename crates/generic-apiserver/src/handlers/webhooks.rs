@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Webhooks in the chain of a write.
+//! Webhook calls of a write.
 
 use apimachinery::meta::TextMap;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use crate::reviews::user_info;
 use crate::status::{Failure, Result};
 use crate::storage::stored;
 use crate::storage::stored::sections;
-use crate::webhooks::configuration::{Asked, Configuration, Webhook};
+use crate::webhooks::configuration::{Configuration, RequestAttributes, Webhook};
 use crate::webhooks::review::{Decision, decision, question};
 use crate::webhooks::{GROUP, Webhooks};
 
-/// Tells reviews apart.
+/// Counter for the uids of reviews.
 static REVIEWS: AtomicU64 = AtomicU64::new(0);
 
-/// The change that webhooks are asked about.
+/// Change that webhooks review.
 #[derive(Clone, Copy)]
 pub(super) struct Change<'a> {
     pub(super) operation: Operation,
-    /// Empty while the server has not generated one.
+    /// Name; empty while the server has not generated one.
     pub(super) name: &'a str,
     pub(super) old: Option<&'a AnyObject>,
 }
 
 impl Scope {
-    /// Lets mutating webhooks change the object, one after the other; who wants to is asked again if others changed it
-    /// after him.
+    /// Calls the mutating webhooks in their order, each of which may change the object; webhooks with reinvocation are
+    /// called again if later ones changed the object.
     pub(super) async fn mutate(
         &self,
         change: Change<'_>,
@@ -67,7 +67,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Asks validating webhooks, all at once; the first refusal in their order counts.
+    /// Calls the validating webhooks concurrently; the first refusal in their order counts.
     pub(super) async fn review(
         &self,
         change: Change<'_>,
@@ -80,7 +80,7 @@ impl Scope {
         let decisions = join_all(all.map(|webhook| self.ask(webhooks, webhook, change, object))).await;
         let mut reviewed = Ok(());
         for decision in decisions {
-            // All were asked, so all warn.
+            // Warnings of all webhooks are returned, since all were called.
             let taken = match decision {
                 Ok(Some(decision)) => decision.taken(warnings).map(|_| ()).map_err(Failure::from),
                 Ok(None) => Ok(()),
@@ -93,12 +93,12 @@ impl Scope {
         reviewed
     }
 
-    /// The webhooks, unless the request is about those.
+    /// Returns the webhooks, unless the request is for webhook configurations.
     fn webhooks(&self) -> Option<&Webhooks> {
         self.server.webhooks.as_ref().filter(|_| self.names().info.group != GROUP)
     }
 
-    /// What a webhook says; `None`: it is not concerned, or cannot be asked and need not be.
+    /// Returns the decision of a webhook; `None`: its rules do not match, or it cannot be called and fails open.
     async fn ask(
         &self,
         webhooks: &Webhooks,
@@ -123,7 +123,7 @@ impl Scope {
             of_namespace = self.namespace_labels(namespace);
             of_namespace.as_ref()
         };
-        let asked = Asked {
+        let asked = RequestAttributes {
             operation,
             group: info.group,
             version: info.version,
@@ -172,8 +172,8 @@ impl Scope {
         }
     }
 
-    /// The request of a review.
-    fn request(&self, asked: &Asked<'_>, uid: &str, change: Change<'_>, new: Option<&AnyObject>) -> Value {
+    /// Returns the request of a review.
+    fn request(&self, asked: &RequestAttributes<'_>, uid: &str, change: Change<'_>, new: Option<&AnyObject>) -> Value {
         let info = &self.names().info;
         let tree = |object: Option<&AnyObject>| object.map_or(Value::Null, |object| self.kind.to_tree(object));
         let kind = json!({ "group": info.group, "version": info.version, "kind": info.kind });
@@ -213,14 +213,14 @@ impl Scope {
         request
     }
 
-    /// Labels of a namespace; `None` for no namespace.
+    /// Returns labels of a namespace; `None` without a namespace.
     fn namespace_labels(&self, namespace: &str) -> Option<TextMap> {
         let id = self.server.namespaces.filter(|_| !namespace.is_empty())?;
         let path = stored::path(&self.call.route.cluster, "", namespace);
         Some(self.server.store.get(id, &path).map(|stored| stored.labels()).unwrap_or_default())
     }
 
-    /// The object as a webhook wants it.
+    /// Applies the patch of a webhook to the object.
     fn take_patch(
         &self,
         webhook: &Webhook,

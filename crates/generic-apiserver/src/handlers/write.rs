@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The way of one object to the log, which a create, an update, a patch and an apply share.
+//! The path of one object to the log, which creations, updates, patches and applies share.
 //!
 //! ```text
-//! create        body ─────────────────────────┐
-//! update        body, through its door ────────┤            ┌─▶ nothing changed: no write
+//! create        body ──────────────────────────┐
+//! update        body, restricted by resource ──┤             ┌─▶ nothing changed: no write
 //! patch         stored object ⊕ patch ─────────┼─▶ [`pass`] ─┼─▶ nothing keeps it any more: delete
-//! apply         stored object ⊕ configuration ─┘            └─▶ [`append`] ─▶ the log, or decide again
+//! apply         stored object ⊕ configuration ─┘             └─▶ [`append`] ─▶ the log, or decide again
 //! ```
 //!
-//! [`pass`] reads from top to bottom: defaults, managed fields, mutating admission, what only the server may set, the
-//! kind's strategy, validation, warnings, validating admission with its warnings. What the decision rested on is in the
-//! [`View`], and goes with the change as guards: if it has changed meanwhile, the verb decides again ([`Tries`]).
+//! [`pass`] reads from top to bottom: defaults, managed fields, mutating admission, fields that only the server may
+//! set, the kind's strategy, validation, warnings, validating admission with its warnings. The reads that the decision
+//! depends on are in the [`View`], and become guards of the append: if one of them has changed meanwhile, the verb
+//! decides again ([`Tries`]).
 //!
 //! [`pass`]: Scope::pass
 //! [`append`]: Scope::append
@@ -22,8 +23,8 @@ use apimachinery::meta::ManagedFieldsEntry;
 use eventlog::{AppendError, Expect, Guard, Key, Verb};
 
 use super::Scope;
-use super::ownership::Given;
-use super::webhooks::Change as Asked;
+use super::ownership::ClientEntries;
+use super::webhooks::Change as ReviewedChange;
 use crate::admission::{Attributes, Operation, Reads};
 use crate::kind::AnyObject;
 use crate::meta;
@@ -32,14 +33,14 @@ use crate::status::{Failure, Result};
 use crate::storage::Change;
 use crate::storage::stored::Stored;
 
-/// How often admission runs again because what it rested on has changed: each time somebody else succeeded, as when many create
-/// at once where a ResourceQuota counts.
+/// Maximum number of repeated decisions because a guard failed: each failure is a success of a concurrent write, as
+/// when many objects are created at once where a ResourceQuota counts.
 const GUARD_FAILURES: usize = 200;
-/// How often a change is made again because others changed the same object first.
+/// Maximum number of repeated changes because the same object changed concurrently.
 const CONFLICTS: usize = 200;
 
-/// How often a change was tried in vain. Upstream's storage tries again for as long as the request lasts, since each
-/// conflict means that somebody else succeeded; here there is an end to it.
+/// Numbers of failed attempts of a change. Unlike upstream, whose storage repeats a change as long as the request
+/// lasts, since each conflict is the success of another write; here the number of attempts is limited.
 #[derive(Debug, Default)]
 pub(super) struct Tries {
     guard_failures: usize,
@@ -47,29 +48,29 @@ pub(super) struct Tries {
 }
 
 impl Tries {
-    /// Whether one more is worth it.
+    /// True if another attempt is allowed.
     pub(super) fn go_on(&self) -> bool {
         self.guard_failures <= GUARD_FAILURES && self.conflicts <= CONFLICTS
     }
 }
 
-/// A new object as the client wants it, and what there is to warn of.
+/// The new object of a client and its warnings.
 pub(super) struct Made {
     pub(super) object: Box<AnyObject>,
     pub(super) warnings: Vec<String>,
-    /// What the client says of managed fields.
-    pub(super) given: Given,
-    /// The managed fields, if an apply has made them already.
+    /// Managed fields in the client's object.
+    pub(super) given: ClientEntries,
+    /// The managed fields, if an apply has computed them already.
     pub(super) entries: Option<Vec<ManagedFieldsEntry>>,
 }
 
 impl Made {
-    pub(super) fn new(object: Box<AnyObject>, warnings: Vec<String>, given: Given) -> Self {
+    pub(super) fn new(object: Box<AnyObject>, warnings: Vec<String>, given: ClientEntries) -> Self {
         Self { object, warnings, given, entries: None }
     }
 }
 
-/// An object that everybody has agreed to.
+/// An object that has passed admission and validation.
 pub(super) struct Passed {
     /// Its name, which may have been generated.
     pub(super) name: String,
@@ -90,8 +91,9 @@ pub(super) struct Write {
 }
 
 impl Scope {
-    /// Asks everybody who has a say about a new object; `name` is empty while the server has not generated one, `old` is
-    /// the stored object, `None` for a creation. The caller has checked what the client says of the object's identity.
+    /// Runs admission, strategy and validation for a new object; `name` is empty while the server has not generated
+    /// one, `old` is the stored object, `None` for a creation. The caller has checked the identity in the client's
+    /// object.
     ///
     /// # Errors
     /// The first refusal.
@@ -105,7 +107,7 @@ impl Scope {
         let Made { object, mut warnings, given, entries } = made;
         match self.pass_warning(name, object, (given, entries), old, view, &mut warnings).await {
             Ok((name, object, managed)) => Ok(Passed { name, object, managed, warnings }),
-            // A refusal carries the warnings, too.
+            // A refusal includes the warnings.
             Err(failure) => Err(failure.warned(warnings)),
         }
     }
@@ -115,7 +117,7 @@ impl Scope {
         &self,
         name: &str,
         mut object: Box<AnyObject>,
-        (given, entries): (Given, Option<Vec<ManagedFieldsEntry>>),
+        (given, entries): (ClientEntries, Option<Vec<ManagedFieldsEntry>>),
         old: Option<&AnyObject>,
         view: &mut View<'_>,
         warnings: &mut Vec<String>,
@@ -128,7 +130,7 @@ impl Scope {
             self.check_namespace(name, view)?;
         }
         self.admit(operation, name, &mut *object, old, view)?;
-        self.mutate(Asked { operation, name, old }, &mut object, warnings).await?;
+        self.mutate(ReviewedChange { operation, name, old }, &mut object, warnings).await?;
         warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
 
         let (name, marks) = match old {
@@ -141,18 +143,18 @@ impl Scope {
         self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
         warnings.extend(self.check(&name, &mut *object, old, marks)?);
 
-        self.validate(Asked { operation, name: &name, old }, &mut *object, view, warnings)?;
-        self.review(Asked { operation, name: &name, old }, &*object, warnings).await?;
+        self.validate(ReviewedChange { operation, name: &name, old }, &mut *object, view, warnings)?;
+        self.review(ReviewedChange { operation, name: &name, old }, &*object, warnings).await?;
         Ok((name, object, managed))
     }
 
-    /// Sets the managed fields of a new object, and answers them: those of an apply, or what follows from the change and
-    /// from what the client says of them.
+    /// Sets the managed fields of a new object, and returns them: those of an apply, or those that follow from the
+    /// change and from the managed fields in the client's object.
     fn track(
         &self,
         object: &mut AnyObject,
         old: Option<&AnyObject>,
-        given: Given,
+        given: ClientEntries,
         entries: Option<Vec<ManagedFieldsEntry>>,
     ) -> Vec<ManagedFieldsEntry> {
         let given = given.with(std::mem::take(&mut self.kind.metadata_mut(object).managed_fields));
@@ -164,8 +166,8 @@ impl Scope {
         managed
     }
 
-    /// Applies the kind's strategy and static validation; `marks`: violations of marks of deletion. The warnings concern the
-    /// object before it is normalised.
+    /// Applies the kind's strategy and static validation; `marks`: violations of marks of deletion. The warnings are
+    /// for the object before it is normalised.
     fn check(
         &self,
         name: &str,
@@ -186,8 +188,8 @@ impl Scope {
                 (of_metadata, kind.validate_update(object, old, context))
             }
         };
-        // Upstream's strategies look at metadata first, and tell all at once. Where a kind has a rule of its own for a field
-        // of metadata, it is told by that.
+        // Upstream's strategies validate metadata first, and report all violations at once. Where a kind has its own
+        // rule for a field of metadata, only that rule's violation is reported.
         errors.retain(|error| of_kind.iter().all(|own| own.field != error.field));
         errors.extend(of_kind);
         self.invalid(name, &errors)?;
@@ -196,7 +198,7 @@ impl Scope {
         Ok(warnings)
     }
 
-    /// The namespace exists and, for a creation, is not going away.
+    /// Checks that the namespace exists and, for a creation, is not being deleted.
     fn check_namespace(&self, name: &str, view: &mut View<'_>) -> Result<()> {
         let Some(id) = self.server.namespaces else { return Ok(()) };
         if !self.names().info.namespaced {
@@ -213,7 +215,7 @@ impl Scope {
             let resource = self.names().group_resource.clone();
             return Err(Failure::NamespaceTerminating(resource, name.to_owned(), namespace.clone()));
         }
-        // Status changes of the namespace do not matter, but a guard of a key cannot tell them apart.
+        // Status changes of the namespace do not matter, but a guard of a key cannot distinguish them.
         view.guard(Guard::Key(stored.key(&kind.names().log_resource), stored.revision));
         Ok(())
     }
@@ -255,7 +257,7 @@ impl Scope {
     /// The validating phase of the admission chain, with the warnings of every plugin up to the first refusal.
     pub(super) fn validate(
         &self,
-        Asked { operation, name, old }: Asked<'_>,
+        ReviewedChange { operation, name, old }: ReviewedChange<'_>,
         object: &mut AnyObject,
         view: &mut View<'_>,
         warnings: &mut Vec<String>,
@@ -268,7 +270,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Appends a change; `None`: what it rested on has changed, decide again.
+    /// Appends a change; `None`: a read that it depends on has changed, and the verb must decide again.
     pub(super) async fn append(
         &self,
         tries: &mut Tries,

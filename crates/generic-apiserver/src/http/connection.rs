@@ -29,13 +29,13 @@ use super::heads::{Heads, Noted};
 use super::{OnDrop, Options, Shared};
 use super::{exchange, guard};
 
-/// Between two questions whether a silent client of HTTP/2 is still there.
+/// Interval of pings that check whether a silent HTTP/2 client is still connected.
 const PING: Duration = Duration::from_secs(30);
 
-/// Bytes of a head that are read from a connection at least, as Go's servers do by default.
+/// Size in bytes up to which heads are always read from a connection; the default limit of Go's servers.
 const HEAD: usize = 1 << 20;
 
-/// Serves a connection on a task of its own.
+/// Serves a connection on its own task.
 pub(super) fn spawn(shared: &Arc<Shared>, acceptor: &TlsAcceptor, stream: TcpStream) {
     shared.open.send_modify(|open| open.connections += 1);
     let open = OnDrop(shared.clone(), |open| open.connections -= 1);
@@ -54,7 +54,7 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
     let patience = options.wall.sleep(options.limits.handshake, TimerClass::Calendar);
     let tls = match select(acceptor.accept(stream), patience).await {
         Either::Left((Ok(tls), _)) => tls,
-        // Somebody who speaks no TLS, does not trust us, or does not speak at all.
+        // The client speaks no TLS, does not trust the certificate, or sends nothing.
         Either::Left((Err(_), _)) | Either::Right(_) => return,
     };
     let session = tls.get_ref().1;
@@ -67,13 +67,13 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
     let service = TowerToHyperService::new(router(shared.clone(), certificates, heads.clone(), deadlines.clone()));
     let timer = WallTimer(options.wall.clone());
     let mut builder = auto::Builder::new(OnTasks(shared.tasks.clone()));
-    // What is taken off the wire is more than what is answered, so that who sends too much hears of it.
+    // The connection reads larger heads than it accepts, so that a client that sends too much is answered.
     let most = options.limits.head_bytes.max(HEAD);
     builder.http1().timer(timer.clone()).header_read_timeout(options.limits.idle.to_std().ok());
     builder.http1().max_buf_size(most).max_headers(options.limits.fields);
     builder.http2().timer(timer).keep_alive_interval(PING).max_concurrent_streams(options.limits.streams);
     builder.http2().max_header_list_size(u32::try_from(most).unwrap_or(u32::MAX));
-    // A server in front of this one takes back what its clients take back, all over one connection.
+    // A server in front of this one resets the streams that its clients reset, all over one connection.
     builder.http2().max_pending_accept_reset_streams(usize::try_from(options.limits.streams).ok());
     let builder = if http2 { builder.http2_only() } else { builder.http1_only() };
     let noted = Noted::new(tls, heads.clone().unwrap_or_else(Heads::new), options.wall.clone());
@@ -94,14 +94,14 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
         Either::Left(_) | Either::Right((Either::Right(_), _)) => {}
         Either::Right((Either::Left((_, overdue)), _)) => {
             connection.as_mut().graceful_shutdown();
-            // Whatever is not over by then is cut by dropping it.
+            // Requests that are still running at the end of this period are dropped.
             let patience = select(overdue, options.wall.sleep(options.limits.grace, TimerClass::Calendar));
             select(connection, patience).await;
         }
     }
 }
 
-/// What a connection's requests are handed to. All paths are the API's: it reads them itself.
+/// Returns the service for a connection's requests. All paths are the API's, which parses them itself.
 fn router(
     shared: Arc<Shared>,
     certificates: Arc<[CertificateDer<'static>]>,
@@ -129,7 +129,7 @@ fn router(
     })
 }
 
-/// A task that is asked to stop and not dropped: answers in flight are to be finished.
+/// Runs a task to its end when stopping is requested, instead of dropping it: pending responses are completed.
 async fn finishing(tasks: Tasks, task: impl Future<Output = ()>) {
     let shutdown = tasks.shutdown();
     let mut requested = std::pin::pin!(shutdown.requested());
@@ -147,7 +147,7 @@ impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for OnTasks
     }
 }
 
-/// Wall time as hyper wants it.
+/// Wall time as hyper's timer.
 #[derive(Clone)]
 struct WallTimer(Clock);
 
@@ -162,7 +162,7 @@ impl hyper::rt::Timer for WallTimer {
     }
 }
 
-/// A sleep that may be shared between threads, as hyper demands and never does.
+/// A sleep that may be shared between threads, as hyper requires but never does.
 struct WallSleep(Mutex<clock::Sleep>);
 
 impl Future for WallSleep {

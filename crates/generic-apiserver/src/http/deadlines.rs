@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instants by which a client has to have read the large answers of its connection.
+//! Instants by which a client must have read the large responses of its connection.
 //!
-//! Bytes that are handed to a connection stay in memory until the client takes them, in the buffers of HTTP/1.1 as in those
-//! of a stream of HTTP/2 whose window is closed. Nothing but the end of the connection sets them free.
+//! Bytes that are passed to a connection stay in memory until the client reads them, in the buffers of HTTP/1.1 as well
+//! as in those of an HTTP/2 stream whose window is closed. Only the end of the connection frees them.
 //!
-//! Unlike upstream: an answer of HTTP/2 that is not read in time ends its connection, not its stream alone.
+//! Unlike upstream: an HTTP/2 response that is not read in time ends its connection, not only its stream.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct Deadlines(Arc<watch::Sender<Open>>);
 
 #[derive(Default)]
 struct Open {
-    /// By instant and number.
+    /// Deadlines by instant and number.
     all: BTreeSet<(Instant, u64)>,
     next: u64,
 }
@@ -29,7 +29,7 @@ impl Deadlines {
         Self(Arc::new(watch::Sender::new(Open::default())))
     }
 
-    /// A deadline that lasts until the value is dropped.
+    /// Adds a deadline that lasts until the returned value is dropped.
     pub(super) fn at(&self, instant: Instant) -> Deadline {
         let mut entry = (instant, 0);
         self.0.send_modify(|open| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One request and its answer.
+//! One request and its response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,14 +24,14 @@ use crate::request::{Query, Route, Target, verb};
 use crate::status::{Failure, Result};
 
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
-/// Bytes of an id that a client may bring. It comes back in the answer, whose head others limit, too.
+/// Maximum size in bytes of an audit id of a client. The response has it in its head, whose size others limit, too.
 const LONGEST_AUDIT_ID: usize = 1024;
-/// Subresources whose answers are streams.
+/// Subresources whose responses are streams.
 const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
-/// Answers a request, whatever happens.
+/// Answers a request, with a failure if necessary.
 pub(super) async fn answer(
     shared: Arc<Shared>,
     certificates: Arc<[CertificateDer<'static>]>,
@@ -72,7 +72,7 @@ pub(super) async fn answer(
     } else if lasts && options.metrics.long_running() >= options.limits.long_running {
         Err(Failure::TooMany("too many watches, please try again later".to_owned()))
     } else if !lasts && options.metrics.in_flight() > options.limits.requests {
-        // Upstream's words.
+        // Upstream's text.
         Err(Failure::TooMany("Too many requests, please try again later.".to_owned()))
     } else {
         let cluster = route.map(|route| route.cluster).unwrap_or_default();
@@ -89,7 +89,7 @@ pub(super) async fn answer(
     if zipped {
         response = gzip::compress(response).await;
     }
-    // Of a long-running answer, only the current chunk is in memory.
+    // For a long-running response, only the current chunk is in memory.
     if !lasts {
         let deadline = || deadlines.at(options.wall.now() + options.limits.request);
         let held = shared.held.hold(response, &asked, options.limits.held, deadline).await;
@@ -108,7 +108,7 @@ pub(super) async fn answer(
     }
     let mut stop = shared.stop.subscribe();
     let stopped = async move {
-        // An error would mean that serving is over.
+        // An error would mean that serving has ended.
         let _ = stop.wait_for(|stop| *stop).await;
     };
     response.map(|body| stream::until(stopped, running.lasts(), body))
@@ -119,7 +119,7 @@ fn request_of(uri: &Uri) -> &str {
     uri.path_and_query().map_or("", PathAndQuery::as_str)
 }
 
-/// Where a path leads that names no cluster, and is none of this process itself.
+/// Returns the URI in the client's own cluster for a path that names no cluster, and is not served by this process itself.
 async fn at_home(shared: &Shared, certificates: &[CertificateDer<'static>], parts: &Parts) -> Option<Uri> {
     let first = parts.uri.path().split('/').nth(1).unwrap_or_default();
     let options = &shared.options;
@@ -141,7 +141,7 @@ async fn at_home(shared: &Shared, certificates: &[CertificateDer<'static>], part
     format!("/clusters/{cluster}{rest}").parse().ok()
 }
 
-/// Who asks, what else is known of them, and what a server in front says of the request.
+/// Returns the user, its details, and the stamp of a front proxy.
 async fn who(
     shared: &Shared,
     cluster: &str,
@@ -176,7 +176,7 @@ async fn who(
     Ok((user, details, stamp))
 }
 
-/// Who asks, and then what.
+/// Authenticates a request and passes it to the handler.
 async fn handle(
     shared: &Shared,
     cluster: &str,
@@ -204,7 +204,7 @@ async fn handle(
     Ok(response)
 }
 
-/// What a future answers, unless it takes too long.
+/// Returns the result of a future, or a time-out after `patience`.
 async fn within(
     shared: &Shared,
     patience: Option<TimeDelta>,
@@ -218,13 +218,13 @@ async fn within(
     }
 }
 
-/// Paths outside of all clusters that tell how this process is; anybody may ask.
+/// Answers health paths outside of all clusters, for every client.
 fn health(shared: &Shared, path: &str, query: &Query) -> Option<Response> {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     shared.options.health.answer(&segments, query)
 }
 
-/// What this process has counted, for those who may see it.
+/// Answers `/metrics` outside of all clusters, if the user is authorized.
 async fn metrics(shared: &Shared, certificates: &[CertificateDer<'static>], parts: &Parts) -> Result<Response> {
     let mut headers = parts.headers.clone();
     let (user, ..) = who(shared, "", certificates, &mut headers).await?;
@@ -245,7 +245,7 @@ async fn metrics(shared: &Shared, certificates: &[CertificateDer<'static>], part
     Ok(shared.options.metrics.answer())
 }
 
-/// The request's audit id: the client's, if it brings one.
+/// Returns the request's audit id: the client's, if it has one.
 fn audit_id(shared: &Shared, headers: &mut HeaderMap) -> String {
     if let Some(id) = headers.get(AUDIT_ID).and_then(|id| id.to_str().ok()).filter(|id| id.len() <= LONGEST_AUDIT_ID) {
         return id.to_owned();
@@ -253,13 +253,13 @@ fn audit_id(shared: &Shared, headers: &mut HeaderMap) -> String {
     let number = REQUESTS.fetch_add(1, Ordering::Relaxed);
     let id = shared.options.random.uid(&format!("audit id {}", shared.started), number);
     if let Ok(value) = HeaderValue::try_from(id.as_str()) {
-        // The server behind this one answers for the same request.
+        // The server behind this one uses the same audit id.
         headers.insert(AUDIT_ID, value);
     }
     id
 }
 
-/// The token of the header `Authorization`; another scheme is no credential.
+/// Returns the token of the header `Authorization`; other schemes are ignored.
 fn bearer_token(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = text.split_once(' ')?;
@@ -267,7 +267,7 @@ fn bearer_token(headers: &HeaderMap) -> Option<String> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.to_owned())
 }
 
-/// What a request is counted as, and whether its answer may last.
+/// Returns the metric labels of a request, and whether its response may last.
 fn describe(method: &Method, route: Option<&Route>, query: &Query) -> (Labels, bool) {
     let Some(Target::Resource(path)) = route.map(|route| &route.target) else {
         return (Labels { verb: method.as_str().to_ascii_lowercase(), ..Labels::default() }, false);
@@ -284,7 +284,7 @@ fn describe(method: &Method, route: Option<&Route>, query: &Query) -> (Labels, b
     (labels, lasts)
 }
 
-/// Whether somebody answered who knows what the path names.
+/// True if the response shows that the resource in the path exists.
 fn is_known(response: &Response) -> bool {
     let text = response.headers().get(CONTENT_TYPE).is_some_and(|type_| type_.as_bytes().starts_with(b"text/plain"));
     match response.status().as_u16() {
@@ -301,7 +301,7 @@ fn patience(shared: &Shared, method: &Method, query: &Query) -> TimeDelta {
     asked.map_or(ours, |asked| asked.min(ours))
 }
 
-/// A duration as Go writes it, of whole or broken hours, minutes, seconds, milliseconds; `None` for anything else.
+/// Parses a duration as Go writes it, of whole or fractional hours, minutes, seconds, milliseconds; `None` for anything else.
 fn go_duration(text: &str) -> Option<TimeDelta> {
     let mut rest = text;
     let mut milliseconds = 0.0;

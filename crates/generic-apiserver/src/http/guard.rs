@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A panic while one request is answered ends the answer to that request, and nothing else.
+//! Isolation of panics: a panic while one request is answered ends the response to that request only.
 //!
-//! Source: k8s.io/apiserver pkg/server/filters/wrap.go: the panic is logged, the client is answered with 500 if its
-//! answer has not begun, and cut off if it has.
+//! Source: k8s.io/apiserver pkg/server/filters/wrap.go: the panic is logged; the client receives a 500 if its response
+//! has not begun, otherwise it is disconnected.
 
 use std::any::Any;
 use std::future::Future;
@@ -20,7 +20,7 @@ use process::{Request, Response};
 
 use crate::status::{Failure, Result};
 
-/// A handler whose panics end the request that caused them: for requests that come without a connection.
+/// Wraps a handler so that a panic ends only the request that caused it: for requests without a connection.
 pub fn guarded(
     handler: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static,
 ) -> impl Fn(Request) -> ResponseFuture + Send + Sync + 'static {
@@ -36,24 +36,24 @@ pub fn guarded(
     }
 }
 
-/// What a future answers, unless it panics.
+/// Returns the result of a future, or the failure for a panic.
 pub(super) async fn answer(what: &str, answer: impl Future<Output = Result<Response>>) -> Result<Response> {
     AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(what, &*panic)))
 }
 
-/// Logs a panic; what its client is told.
+/// Logs a panic; returns the failure for its client.
 pub(super) fn panicked(what: &str, panic: &(dyn Any + Send)) -> Failure {
     tracing::error!(request = what, panic = panics::text(panic), "a request made the server panic");
     Failure::Panicked
 }
 
-/// A body that breaks off when it panics.
+/// Wraps a body that ends with an error when it panics.
 pub(super) fn body(body: Body, what: String) -> Body {
     Guarded { body: Some(body), what }.boxed_unsync()
 }
 
 struct Guarded {
-    /// `None` once it has broken off.
+    /// `None`: it has ended with an error.
     body: Option<Body>,
     what: String,
 }
@@ -96,7 +96,7 @@ mod tests {
         http::Request::get("/clusters/a/x").body(full("")).expect("a request")
     }
 
-    /// The body of an answer that panics behind its first frame.
+    /// The body of a response that panics after its first frame.
     fn breaks() -> Body {
         let mut count = 0;
         let frames = futures::stream::poll_fn(move |_| {

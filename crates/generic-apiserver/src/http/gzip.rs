@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Compression of large answers (k8s.io/apiserver pkg/endpoints/handlers/responsewriters/writers.go).
+//! Compression of large responses (k8s.io/apiserver pkg/endpoints/handlers/responsewriters/writers.go).
 //!
-//! Only what is there as a whole: a stream would be held back, and every watcher would need an encoder of its own.
+//! Only complete responses: a stream would be delayed, and every watcher would need its own encoder.
 
 use std::io::Write;
 
@@ -13,15 +13,15 @@ use process::Response;
 
 use super::whole;
 
-/// Bytes above which an answer is compressed.
+/// Size in bytes above which a response is compressed.
 const LARGE: u64 = 128 * 1024;
 
-/// Whether the client takes gzip.
+/// True if the client accepts gzip.
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok()).any(|text| text.contains("gzip"))
 }
 
-/// The answer, compressed if it is large.
+/// Returns the response, compressed if it is large.
 pub(super) async fn compress(response: Response) -> Response {
     let large = whole::size(&response).is_some_and(|size| size > LARGE);
     if !large || response.headers().contains_key(CONTENT_ENCODING) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Heads of requests of HTTP/1.1: how large they may be, and how long they may take to come.
+//! Heads of HTTP/1.1 requests: their maximum size, and the maximum time to receive them.
 //!
-//! An idle connection may stay open for long, since clients keep them; one on which a head has begun to come may not, or
-//! a few bytes would hold it. Go's servers tell the two apart, hyper does not.
+//! An idle connection may stay open for long, since clients keep them; one on which a head has begun to arrive may not,
+//! or a few bytes would hold it. Go's servers distinguish the two, hyper does not.
 
 use std::io;
 use std::pin::Pin;
@@ -21,18 +21,18 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Limits;
 
-/// What a connection is about.
+/// Phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing has come since the last answer.
+    /// Nothing was received since the last response.
     Idle,
-    /// A head began to come at this instant.
+    /// A head began to arrive at this instant.
     Head(Instant),
     /// A request is being answered.
     Busy,
 }
 
-/// Where the connection stands; shared by its halves.
+/// Phase of the connection; shared by its halves.
 #[derive(Clone)]
 pub(super) struct Heads(Arc<watch::Sender<Phase>>);
 
@@ -41,13 +41,13 @@ impl Heads {
         Self(Arc::new(watch::Sender::new(Phase::Idle)))
     }
 
-    /// A head is there as a whole; its answer's body says when it is over.
+    /// Records that a head was received; the returned value marks the response until its body ends.
     pub(super) fn complete(&self) -> Answering {
         self.0.send_replace(Phase::Busy);
         Answering(self.clone())
     }
 
-    /// Something was read.
+    /// Records that bytes were read.
     fn came(&self, wall: &Clock) {
         self.0.send_if_modified(|phase| {
             let begins = *phase == Phase::Idle;
@@ -58,7 +58,7 @@ impl Heads {
         });
     }
 
-    /// Resolves when a head takes longer than `patience` to come.
+    /// Resolves when the arrival of a head takes longer than `patience`.
     pub(super) async fn overdue(self, wall: Clock, patience: TimeDelta) {
         let mut phase = self.0.subscribe();
         loop {
@@ -67,7 +67,7 @@ impl Heads {
                 Phase::Idle | Phase::Busy => None,
             };
             let changed = std::pin::pin!(phase.changed());
-            // An error would mean that the sender is gone, which is held here.
+            // No error is possible, since the sender is held here.
             let Some(begun) = begun else {
                 let _ = changed.await;
                 continue;
@@ -79,11 +79,11 @@ impl Heads {
     }
 }
 
-/// While it lives, a request is being answered.
+/// Marks a request as being answered, until it is dropped.
 pub(super) struct Answering(Heads);
 
 impl Answering {
-    /// The body, which holds the connection busy until it is over.
+    /// Wraps the body so that the connection is busy until the body ends.
     pub(super) fn holding(self, body: Body) -> Body {
         Held { body, _answering: self }.boxed_unsync()
     }
@@ -117,7 +117,7 @@ impl http_body::Body for Held {
     }
 }
 
-/// A stream of bytes that notes when something comes.
+/// A stream of bytes that records the arrival of bytes.
 pub(super) struct Noted<S> {
     stream: S,
     heads: Heads,
@@ -168,13 +168,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
     }
 }
 
-/// Whether the head of a request is more than is taken: bytes of its path and of its fields, and their number.
+/// True if the head of a request exceeds the limits: bytes of its path and of its fields, or the number of fields.
 pub(super) fn is_too_large(parts: &Parts, limits: &Limits) -> bool {
     let path = parts.uri.path_and_query().map_or(0, |path| path.as_str().len());
     parts.headers.len() > limits.fields || path + size(&parts.headers) > limits.head_bytes
 }
 
-/// Bytes of all fields of a head.
+/// Returns the total size of all fields of a head, in bytes.
 pub fn size(headers: &http::HeaderMap) -> usize {
     headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum()
 }

@@ -11,7 +11,7 @@ use crate::status::{plain, plain_text};
 
 type Check = dyn Fn() -> bool + Send + Sync;
 
-/// Named checks, in the order in which they were added; `ping`, which always holds, is the first. Cheap to clone.
+/// Named checks, in the order in which they were added; `ping`, which always succeeds, is the first. Cheap to clone.
 #[derive(Clone)]
 pub struct Health(Vec<(&'static str, bool, Arc<Check>)>);
 
@@ -28,26 +28,26 @@ impl fmt::Debug for Health {
 }
 
 impl Health {
-    /// Adds a check that must hold to live and to be ready.
+    /// Adds a check for liveness and readiness.
     #[must_use]
     pub fn check(mut self, name: &'static str, holds: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.0.push((name, true, Arc::new(holds)));
         self
     }
 
-    /// Adds a check that must hold to be ready only.
+    /// Adds a check for readiness only.
     #[must_use]
     pub fn ready(mut self, name: &'static str, holds: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.0.push((name, false, Arc::new(holds)));
         self
     }
 
-    /// Whether every check holds.
+    /// True if every check succeeds.
     pub fn is_ready(&self) -> bool {
         self.0.iter().all(|(_, _, holds)| holds())
     }
 
-    /// Answers `/livez`, `/readyz/ping` and the like; `None` for a check that does not exist.
+    /// Answers `/livez`, `/readyz/ping` and similar paths; `None` for a check that does not exist.
     pub(crate) fn answer(&self, path: &[&str], query: &Query) -> Option<Response> {
         let (endpoint, only) = match path {
             [endpoint @ ("healthz" | "livez" | "readyz")] => (*endpoint, None),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Answers that are held in memory until their clients have read them.
+//! Responses that are held in memory until their clients have read them.
 //!
-//! An answer is made completely before it is sent, so clients that request many and read none would fill the memory. Above
-//! a limit of all such bytes, and of those of one user, large answers are refused until others have been read. Small ones
-//! are never refused. The same request again is refused before its answer is made, as long as nothing has been read: refused
-//! answers would fill the memory, too. An answer that is not read in time ends its connection, so that it does not block
-//! others.
+//! A response is built completely before it is sent, so clients that request many and read none would fill the memory.
+//! Above a limit of all such bytes, and of those of one user, large responses are refused until others have been read.
+//! Small ones are never refused. As long as nothing has been read, the same request is refused again before its
+//! response is built: refused responses would fill the memory, too. A response that is not read in time ends its
+//! connection, so that it does not block others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use super::deadlines::Deadline;
 use super::whole;
 use crate::status::{Failure, Result};
 
-/// Maximum size in bytes of an answer that is not counted.
+/// Maximum size in bytes of a response that is not counted.
 const SMALL: u64 = 4 << 10;
 
-/// Name of the user that gets an answer; an extension of the answer.
+/// Name of the user that receives a response; an extension of the response.
 #[derive(Clone, Debug)]
 pub(super) struct Reader(pub(super) Arc<str>);
 
-/// Number of refused requests that are remembered.
+/// Maximum number of refused requests in memory.
 const REMEMBERED: usize = 64;
 
-/// Held answers.
+/// Held responses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held(Arc<Mutex<Inner>>);
 
@@ -36,11 +36,11 @@ pub(super) struct Held(Arc<Mutex<Inner>>);
 struct Inner {
     /// Bytes by user.
     bytes: BTreeMap<Arc<str>, u64>,
-    /// Requests that were refused since the last answer was read: user, and path with query.
+    /// Requests that were refused since the last response was read: user, and path with query.
     refused: BTreeSet<(Arc<str>, String)>,
 }
 
-/// Share of an answer in the held bytes, until it is dropped.
+/// Share of a response in the held bytes, until it is dropped.
 struct Share {
     size: u64,
     reader: Arc<str>,
@@ -59,21 +59,21 @@ fn refusal() -> Failure {
 }
 
 impl Held {
-    /// Refuses a request whose answer was refused, if no answer has been read since.
+    /// Refuses a request whose response was refused, if no response has been read since.
     ///
     /// # Errors
-    /// As [`Held::hold`] for its answer.
+    /// The same as [`Held::hold`] for its response.
     pub(super) fn admit(&self, reader: &Reader, request: &str) -> Result<()> {
         let is_refused = self.0.lock().refused.contains(&(reader.0.clone(), request.to_owned()));
         if is_refused { Err(refusal()) } else { Ok(()) }
     }
 
-    /// Returns the answer to a request and counts its bytes until they are dropped; a counted answer has to be read by the
-    /// `deadline`.
+    /// Returns the response to a request and counts its bytes until they are dropped; a counted response has to be read
+    /// by the `deadline`.
     ///
     /// # Errors
-    /// All answers together would exceed `most` bytes, or several answers to the user half of the bytes that the answers to
-    /// other users leave. A single answer may have any size.
+    /// All responses together would exceed `most` bytes, or several responses to the user would exceed half of the
+    /// bytes that the responses to other users leave. A single response may have any size.
     pub(super) async fn hold(
         &self,
         response: Response,
@@ -164,7 +164,7 @@ mod tests {
         assert!(hold("a", 150 << 10).is_err(), "a frame that is not sent yet is held");
         drop((bytes, third));
         assert!(hold("a", 150 << 10).is_ok());
-        // Of what the answers to others leave, each further user has half.
+        // Each further user has half of the bytes that the responses to others leave.
         let [first, second] = [150 << 10, 100 << 10].map(|size| hold("a", size));
         assert!(first.is_ok() && second.is_err());
         let [first, second] = [100 << 10, 70 << 10].map(|size| hold("b", size));

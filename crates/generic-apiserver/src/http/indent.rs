@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Indented JSON, for `curl`, browsers and clients that ask for it.
+//! Indented JSON, for `curl`, browsers and clients that request it.
 //!
 //! Source: k8s.io/apiserver pkg/endpoints/handlers/negotiation (`isPrettyPrint`, `acceptMediaTypeOptions`). Watches and
-//! documents of OpenAPI are never indented.
+//! OpenAPI documents are never indented.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, USER_AGENT};
@@ -11,12 +11,12 @@ use process::Response;
 use super::whole;
 use crate::request::{Query, Route};
 
-/// Beginnings of the `User-Agent` of clients whose answers people read.
+/// Prefixes of the `User-Agent` of clients whose output people read.
 const READERS: [&str; 3] = ["curl", "Wget", "Mozilla/5.0"];
-/// Paths of documents that are written for programs.
+/// Paths of documents for programs.
 const DOCUMENTS: [&str; 3] = ["/openapi/", "/openid/", "/.well-known/"];
 
-/// Whether the client wants an answer from this path indented: the parameter `pretty` decides, else its name and `Accept`.
+/// True if the response must be indented: the parameter `pretty` decides, or otherwise the client's name and `Accept`.
 pub(super) fn is_wanted(route: &Route, query: &Query, headers: &HeaderMap) -> bool {
     if DOCUMENTS.iter().any(|start| route.path.starts_with(start)) {
         return false;
@@ -26,12 +26,12 @@ pub(super) fn is_wanted(route: &Route, query: &Query, headers: &HeaderMap) -> bo
     asked
         || match query.text("pretty") {
             "" => READERS.iter().any(|start| text(USER_AGENT).starts_with(start)),
-            // What Go reads as true.
+            // Texts that Go parses as true.
             flag => matches!(flag, "1" | "t" | "T" | "true" | "True" | "TRUE"),
         }
 }
 
-/// The answer, indented if it is JSON.
+/// Returns the response, indented if it is JSON.
 pub(super) async fn write(response: Response) -> Response {
     let headers = response.headers();
     let is_json = headers.get(CONTENT_TYPE).is_some_and(|type_| type_.as_bytes().starts_with(b"application/json"));
@@ -41,7 +41,7 @@ pub(super) async fn write(response: Response) -> Response {
     whole::rewrite(response, |_, body| (!body.is_empty()).then(|| indented(body))).await
 }
 
-/// JSON with two blanks a level, members in their order, `{}` and `[]` in one piece, no line break at the end.
+/// Indents JSON by two blanks a level, members in their order, `{}` and `[]` without inner blanks, no line feed at the end.
 fn indented(json: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(json.len() * 2);
     let mut depth = 0;
@@ -87,7 +87,7 @@ fn indented(json: &[u8]) -> Bytes {
     out.into()
 }
 
-/// Bytes up to the quotation mark that ends a text, with it.
+/// Returns the number of bytes up to and including the quotation mark that ends a text.
 fn end_of_text(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = rest.get(at) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is counted of requests, under kube-apiserver's names.
+//! Metrics of requests, under kube-apiserver's names.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ use prometheus_client::registry::Registry;
 /// Upper ends of the buckets of durations, in seconds.
 const BUCKETS: [f64; 12] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 10.0, 60.0];
 
-/// Labels of a request. A path that nothing is served under has none of a resource: clients could make up any number.
+/// Labels of a request. The labels of a path that is not served name no resource: clients could invent any number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Labels {
     pub(super) verb: String,
@@ -45,7 +45,7 @@ impl Labels {
 struct Durations {
     count: u64,
     sum: f64,
-    /// For each bucket, and beyond the last.
+    /// Counts of each bucket, and of durations above the last.
     counts: [u64; BUCKETS.len() + 1],
 }
 
@@ -57,7 +57,7 @@ struct Counts {
     long_running: u64,
 }
 
-/// Counts of requests, and whatever else is registered. Cheap to clone; clones count together.
+/// Counts of requests, and other registered metrics. Cheap to clone; clones share their counts.
 #[derive(Clone)]
 pub struct Metrics {
     counts: Arc<Mutex<Counts>>,
@@ -79,12 +79,12 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// How often something has happened, by labels. Cheap to clone; clones count together.
+/// Counter with labels. Cheap to clone; clones share their counts.
 #[derive(Clone, Debug, Default)]
 pub struct Count(Family<Vec<(&'static str, String)>, Counter>);
 
 impl Count {
-    /// Once more, with these labels.
+    /// Adds 1 to the counter with these labels.
     pub fn add(&self, labels: &[(&'static str, &str)]) {
         let labels = labels.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         self.0.get_or_create(&labels).inc();
@@ -96,19 +96,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Metrics {
-    /// Adds metrics of somebody else; a collector is asked whenever metrics are read.
+    /// Registers further metrics; the collector is called whenever metrics are read.
     pub fn register(&self, collector: impl Collector) {
         lock(&self.registry).register_collector(Box::new(collector));
     }
 
-    /// Adds a count, which is shown as `NAME_total`.
+    /// Registers a counter, which is shown as `NAME_total`.
     pub fn count(&self, name: &str, help: &str) -> Count {
         let count = Count::default();
         lock(&self.registry).register(name, help, count.0.clone());
         count
     }
 
-    /// The metrics as OpenMetrics text.
+    /// Formats the metrics as OpenMetrics text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing into a text cannot fail.
@@ -116,7 +116,7 @@ impl Metrics {
         text
     }
 
-    /// The answer to `/metrics`.
+    /// Returns the response to `/metrics`.
     pub(crate) fn answer(&self) -> Response {
         let mut response = Response::new(full(self.text()));
         let type_ = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
@@ -124,23 +124,23 @@ impl Metrics {
         response
     }
 
-    /// How many requests are being answered, but for those whose answers last.
+    /// Number of requests that are being answered, except long-running ones.
     pub(super) fn in_flight(&self) -> u64 {
         lock(&self.counts).in_flight
     }
 
-    /// Notes that a request is being answered.
+    /// Counts a request until the returned value is dropped.
     pub(super) fn begin(&self) -> Running {
         lock(&self.counts).in_flight += 1;
         Running { counts: self.counts.clone(), long: false }
     }
 
-    /// How many watches and the like there are.
+    /// Number of long-running requests, such as watches.
     pub(super) fn long_running(&self) -> usize {
         usize::try_from(lock(&self.counts).long_running).unwrap_or(usize::MAX)
     }
 
-    /// Notes an answer; `seconds` only of requests that are no watch.
+    /// Counts a response; `seconds`: duration of a request that is not long-running.
     pub(super) fn end(&self, labels: Labels, code: u16, seconds: Option<f64>) {
         let mut counts = lock(&self.counts);
         if let Some(seconds) = seconds {
@@ -162,7 +162,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// From here on it is a stream that may last.
+    /// Marks the request as a long-running stream.
     pub(super) fn lasts(mut self) -> Self {
         if !self.long {
             let mut counts = lock(&self.counts);

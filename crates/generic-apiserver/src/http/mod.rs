@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HTTPS in front of anything that answers requests.
+//! HTTPS front end for a handler of requests.
 //!
 //! ```text
-//! connection   TLS, client certificate asked for without CA hints, HTTP/2 or HTTP/1.1 by ALPN
-//!   exchange   audit id, who asks, impersonation, time-out, panics, indentation, gzip, metrics
+//! connection   TLS, client certificate requested without CA hints, HTTP/2 or HTTP/1.1 by ALPN
+//!   exchange   audit id, authentication, impersonation, time-out, panics, indentation, gzip, metrics
 //!     handler  a Server, or a host in front of several
 //! ```
 //!
-//! **Invariants.** Time-outs of connections and requests run on wall time. What only our own servers may say of a request
-//! never comes from outside: [`front_proxy::strip`](crate::authentication::front_proxy::strip). When serving is asked to
-//! stop, watches end as if their time were over, other requests get their answer, and what is left after the grace
-//! period is cut. A panic ends the answer during which it happens, and is logged.
+//! **Invariants.** Time-outs of connections and requests run on wall time. Headers that only our own servers may set
+//! are never accepted from other clients: [`front_proxy::strip`](crate::authentication::front_proxy::strip). When
+//! serving is stopped, watches end as if their time were over, other requests are answered, and connections that are
+//! left after the grace period are closed. A panic ends the response during which it happens, and is logged.
 //!
-//! **Tour.** [`serve`] and its [`Options`]; [`Serving`] the handle; [`guarded`] for handlers that are asked without a
-//! connection; [`Metrics`] what is counted; [`Health`] the checks
-//! behind `/livez` and `/readyz`.
+//! **Tour.** [`serve`] and its [`Options`]; [`Serving`] the handle; [`guarded`] for handlers that are called without a
+//! connection; [`Metrics`] counts requests; [`Health`] holds the checks behind `/livez` and `/readyz`.
 
 mod connection;
 mod deadlines;
@@ -53,56 +52,56 @@ pub use health::Health;
 pub use metrics::{Count, Metrics};
 pub use within::within;
 
-/// Says of a path whether it is one of a set.
+/// Predicate for paths.
 pub type Paths = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// What answers requests: `Server::call` or the like.
+/// Handler of requests: `Server::call` or similar.
 pub type Handler = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
 
-/// Requests with long bodies that are answered at a time: what they take of processors and memory, others lack.
+/// Maximum number of concurrent requests with long bodies, which would otherwise use all processor time and memory.
 const LONG_REQUESTS: usize = 2;
 
-/// How long and how much.
+/// Time-outs and size limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Until the handshake of a connection is done.
+    /// Maximum duration of the handshake of a connection.
     pub handshake: TimeDelta,
-    /// Until something of the next request comes on a connection of HTTP/1.1. Longer than clients keep idle
-    /// connections, or they would now and then send into one that is just being closed.
+    /// Maximum time without data of a next request on an HTTP/1.1 connection. Longer than clients keep idle
+    /// connections; otherwise they would sometimes send into one that is just being closed.
     pub idle: TimeDelta,
-    /// Until a head that has begun to come on a connection of HTTP/1.1 is there as a whole.
+    /// Maximum time to receive the head of a request on an HTTP/1.1 connection, from its first byte.
     pub head: TimeDelta,
-    /// Bytes of the path and the fields of a request's head; above it the answer is 431.
+    /// Maximum size in bytes of the path and the fields of a request's head; above it the response is 431.
     pub head_bytes: usize,
-    /// Fields of a request's head; above it the answer is 431.
+    /// Maximum number of fields of a request's head; above it the response is 431.
     pub fields: usize,
-    /// Until a request that is no watch is answered, for which a client may ask for less with `timeout`; and from then until
-    /// its answer, if it is large, is read: without it the connection ends.
+    /// Maximum duration of a request that is not a watch, which a client may shorten with `timeout`; and also the maximum
+    /// time to read its response, if that is large, after which the connection ends.
     pub request: TimeDelta,
-    /// As `request`, for requests that write.
+    /// Maximum duration of a writing request, like `request`.
     pub write: TimeDelta,
-    /// Time for the rest of a request's body that its handler has not read; after it the answer ends the connection.
+    /// Time for the rest of a request's body that its handler has not read; after it the response ends the connection.
     pub rest: TimeDelta,
-    /// Between the wish to stop and the end of all connections.
+    /// Period between the request to stop and the end of all connections.
     pub grace: TimeDelta,
-    /// Requests at once on one connection of HTTP/2.
+    /// Maximum number of concurrent requests on one HTTP/2 connection.
     pub streams: u32,
-    /// Watches and the like at once; above it they are answered with 429.
+    /// Maximum number of concurrent watches and other long-running requests; further ones are answered with 429.
     pub long_running: usize,
-    /// Other requests at once; above it they are answered with 429.
+    /// Maximum number of other concurrent requests; further ones are answered with 429.
     pub requests: u64,
-    /// Maximum bytes of large answers that clients have not read yet, one user's at most half of the bytes that other users
-    /// leave; further requests are answered with 429.
+    /// Maximum size in bytes of large responses that clients have not read yet, one user's at most half of the bytes
+    /// that other users leave; further requests are answered with 429.
     pub held: u64,
 }
 
 impl Default for Limits {
-    /// kube-apiserver's times, but for idle connections, which Go's clients keep for 90 s; 2,000 streams, since clients
-    /// with many informers stall silently above the limit; 8,000 watches, since each may be a file descriptor; 3,000 other
-    /// requests: more than a landscape's own components ever ask at once, and few enough to be held in memory; 128 MiB of
-    /// answers, some lists of a large landscape.
+    /// kube-apiserver's times, except for idle connections, which Go's clients keep for 90 s; 2,000 streams, since
+    /// clients with many informers stall silently above the limit; 8,000 watches, since each may be a file descriptor;
+    /// 3,000 other requests: more than a landscape's own components ever send at once, and few enough to be held in
+    /// memory; 128 MiB of responses, some lists of a large landscape.
     ///
-    /// Unlike upstream: 128 KiB of a head instead of 1 MiB, since a server behind this one has to take what this one takes.
+    /// Unlike upstream: 128 KiB of a head instead of 1 MiB, since a server behind this one has to accept what this one accepts.
     fn default() -> Self {
         Self {
             handshake: TimeDelta::seconds(10),
@@ -122,39 +121,38 @@ impl Default for Limits {
     }
 }
 
-/// How to serve.
+/// Configuration of a server.
 #[derive(Clone)]
 pub struct Options {
-    /// Where to listen; port 0: any that is free.
+    /// Address to listen on; port 0: any free port.
     pub listen: SocketAddr,
     /// The server's certificate chain and key.
     pub certificate: Pair,
-    /// Who asks.
+    /// Authenticator of clients.
     pub authenticator: Arc<dyn Authenticator>,
-    /// Who may impersonate. Everything else is the handler's to authorize.
+    /// Authorizer of impersonation. All other authorization is the handler's.
     pub authorizer: Arc<dyn Authorizer>,
     /// Landscape time.
     pub clock: Clock,
     /// Wall time.
     pub wall: Clock,
-    /// For audit ids.
+    /// Randomness for audit ids.
     pub random: Random,
-    /// Paths whose answers may last beside watches, long polls or streams: they have no time-out, and are ended with
-    /// serving.
+    /// Paths, other than watches, whose responses are long polls or streams: they have no time-out, and end when serving stops.
     pub lasting: Paths,
-    /// Paths outside of all clusters that the handler knows, beside those of health; any other path belongs to the user's own
-    /// cluster, if there is one.
+    /// Paths outside of all clusters that the handler serves, in addition to those of health; any other path belongs to
+    /// the user's own cluster, if there is one.
     pub outside: Paths,
-    /// What is counted; served at `/metrics` outside of all clusters, and wherever else somebody is given it.
+    /// Metrics of requests; served at `/metrics` outside of all clusters, and wherever else they are passed.
     pub metrics: Metrics,
     /// Checks behind `/livez` and `/readyz` outside of all clusters.
     pub health: Health,
-    /// Times and numbers.
+    /// Time-outs and size limits.
     pub limits: Limits,
 }
 
 impl Options {
-    /// Loopback, any port, users may impersonate, the usual limits.
+    /// Options for loopback, any port, users may impersonate, the default limits.
     pub fn new(certificate: Pair, authenticator: impl Authenticator, clock: Clock, wall: Clock) -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -179,20 +177,20 @@ impl fmt::Debug for Options {
     }
 }
 
-/// What all connections share.
+/// State that all connections share.
 struct Shared {
     handler: Handler,
     options: Options,
     tasks: Tasks,
-    /// Whether serving is to stop.
+    /// True if serving must stop.
     stop: watch::Sender<bool>,
-    /// Connections that are open; `None` once no more are taken.
+    /// State of the listener and number of open connections.
     open: watch::Sender<Open>,
-    /// Answers that clients have not read yet.
+    /// Responses that clients have not read yet.
     held: held::Held,
-    /// Where long requests are answered.
+    /// Threads that answer long requests.
     offload: Offload,
-    /// Before every number of a request in its audit id.
+    /// Prefix of every request's number in its audit id.
     started: String,
 }
 
@@ -210,13 +208,13 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Where it listens.
+    /// Address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stops taking connections, and lets those that are open come to their end. Stopping the tasks that it was given
-    /// does the same.
+    /// Stops accepting connections, and lets open ones complete their requests. Stopping the tasks that were passed to
+    /// [`serve`] has the same effect.
     pub fn stop(&self) {
         self.shared.stop.send_replace(true);
     }
@@ -224,14 +222,14 @@ impl Serving {
     /// Resolves when no connection is open any more, after [`Serving::stop`].
     pub async fn ended(&self) {
         let mut open = self.shared.open.subscribe();
-        // An error would mean that `shared` is gone.
+        // An error would mean that `shared` was dropped.
         let _ = open.wait_for(|open| *open == Open::default()).await;
     }
 }
 
 impl Serving {
-    /// Serves as the process that it is, until `end` resolves or a task of `tasks`, which it was given, panics; then stops
-    /// both. How it ended.
+    /// Serves as the current process until `end` resolves or a task of `tasks`, which were passed to [`serve`], panics;
+    /// then stops both. Returns the exit of the process.
     pub async fn until<T>(self, end: impl Future<Output = T>, tasks: &Tasks) -> Exit {
         let (end, panicked) = (std::pin::pin!(end), std::pin::pin!(tasks.panic()));
         let exit = match select(end, panicked).await {
@@ -254,7 +252,7 @@ impl fmt::Debug for Serving {
 /// Serves a handler over HTTPS, on tasks of `tasks`.
 ///
 /// # Errors
-/// The address is in use or not ours, or the certificate cannot be used ([`io::ErrorKind::InvalidInput`]).
+/// The address is in use or not local, or the certificate cannot be used ([`io::ErrorKind::InvalidInput`]).
 pub async fn serve(
     tasks: &Tasks,
     handler: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static,
@@ -298,7 +296,7 @@ async fn listen(listener: TcpListener, acceptor: tokio_rustls::TlsAcceptor, shar
             }
             Either::Right((Ok((stream, _)), _)) => connection::spawn(&shared, &acceptor, stream),
             Either::Right((Err(error), _)) => {
-                // Out of file descriptors, or the client is gone already: neither is cured by trying again at once.
+                // Out of file descriptors, or the client has disconnected already: an immediate attempt would not help.
                 tracing::warn!(%error, "cannot take a connection");
                 shared.options.wall.sleep(TimeDelta::milliseconds(100), TimerClass::Calendar).await;
             }
@@ -306,7 +304,7 @@ async fn listen(listener: TcpListener, acceptor: tokio_rustls::TlsAcceptor, shar
     }
 }
 
-/// Changes what is open when it is dropped.
+/// Changes the count of open connections when it is dropped.
 struct OnDrop(Arc<Shared>, fn(&mut Open));
 
 impl Drop for OnDrop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bodies of answers that may last: they end when serving stops, and are counted while they last.
+//! Bodies of long-running responses: they end when serving stops, and are counted while they last.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use process::transport::{Body, BodyError};
 
 use super::metrics::Running;
 
-/// A body that ends cleanly with `stopped`: clients take it as the end of a watch's time, and watch again.
+/// Wraps a body that ends cleanly with `stopped`: clients treat it as the end of a watch's time, and watch again.
 pub(super) fn until(stopped: impl Future<Output = ()> + Send + 'static, running: Running, body: Body) -> Body {
     Until { body, stopped: Some(Box::pin(stopped)), _running: running }.boxed_unsync()
 }
@@ -47,7 +47,7 @@ impl http_body::Body for Until {
     }
 
     fn size_hint(&self) -> SizeHint {
-        // A body that is cut must not have promised its length.
+        // A body that may be cut must not announce its length.
         SizeHint::default()
     }
 }

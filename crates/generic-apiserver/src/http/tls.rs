@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The handshake: any client certificate is taken whose key the client holds.
+//! The handshake: accepts any client certificate whose key the client holds.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::TlsAcceptor;
 
-/// TLS with this certificate, HTTP/2 and HTTP/1.1.
+/// Returns an acceptor with this certificate, HTTP/2 and HTTP/1.1.
 pub(super) fn acceptor(pair: &Pair) -> Result<TlsAcceptor, String> {
     let chain: Vec<_> = CertificateDer::pem_slice_iter(pair.certificate.as_bytes())
         .collect::<Result<_, _>>()
@@ -29,7 +29,8 @@ pub(super) fn acceptor(pair: &Pair) -> Result<TlsAcceptor, String> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Whose certificate it is, is judged with the request: then the cluster is known, and a wrong one can be answered.
+/// Verifier that accepts every certificate. Certificates are verified with the request: then the cluster is known, and
+/// an invalid one can be answered.
 #[derive(Debug)]
 struct TakeAny(Arc<CryptoProvider>);
 

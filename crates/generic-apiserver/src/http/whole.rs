@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Another body for an answer that is there as a whole.
+//! Replacement of the body of a complete response.
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -9,13 +9,13 @@ use http_body_util::BodyExt;
 use process::transport::{BodyError, full};
 use process::{Body, Response};
 
-/// Bytes of the body; `None` for a stream.
+/// Returns the size of the body in bytes; `None` for a stream.
 pub(super) fn size(response: &Response) -> Option<u64> {
     response.body().size_hint().exact()
 }
 
-/// The answer with the body that `change` makes of its body. It stays as it is where `change` makes none, and where the body is a
-/// stream. `change` sets the headers that are about the body.
+/// Replaces the body of a response by the result of `change`. A response stays as it is if `change` returns `None` or
+/// the body is a stream. `change` sets the headers that describe the body.
 pub(super) async fn rewrite(
     response: Response,
     change: impl FnOnce(&mut HeaderMap, &Bytes) -> Option<Bytes>,
@@ -26,7 +26,7 @@ pub(super) async fn rewrite(
     let (mut parts, body) = response.into_parts();
     let body = match body.collect().await {
         Ok(body) => body.to_bytes(),
-        // A body of known size is in memory; were it not, its end is the client's to see.
+        // A body of known size is in memory; if reading it fails, the client sees the broken end.
         Err(error) => return Response::from_parts(parts, broken(error)),
     };
     let Some(changed) = change(&mut parts.headers, &body) else { return Response::from_parts(parts, full(body)) };

@@ -10,8 +10,8 @@ use process::{Request, Tasks, Transport, TransportError};
 
 use super::guard::guarded;
 
-/// Returns a transport to a handler of a component in this process. Its log lines are those of the component, a panic is an
-/// answer, and requests end as those of a process do that ends: `grace` after the tasks were asked to stop.
+/// Returns a transport to a handler of a component in this process. Its log lines are those of the component, a panic
+/// becomes a response, and requests end as with a separate process: `grace` after the tasks were asked to stop.
 pub fn within(
     tasks: &Tasks,
     wall: &Clock,

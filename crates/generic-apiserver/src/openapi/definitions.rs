@@ -2,10 +2,10 @@
 //! Schema trees as the named schemas of a document, in both dialects.
 //!
 //! A struct becomes one definition, named after its Go package read backwards and its own name; everything else is
-//! written in place. Kinds of CustomResourceDefinitions are named after their group, as clients see it upstream, and their
-//! structs are written in place, too: such a definition names none.
+//! written inline. Kinds of CustomResourceDefinitions are named after their group, as clients see it upstream, and
+//! their structs are written inline, too: such a definition names none.
 //!
-//! **Invariant.** Every name that is referred to is defined.
+//! **Invariant.** Every name in a reference is defined.
 //!
 //! Source: kube-openapi pkg/util (names), pkg/common; apiextensions-apiserver pkg/controller/openapi/builder.
 
@@ -24,7 +24,7 @@ const UNIONS: &str = "k8s.io/apiextensions-apiserver";
 const API_VERSION: &str = "Group and version of the schema that this object follows, as in GROUP/VERSION.";
 const KIND: &str = "Kind of the object, in CamelCase. Cannot be changed.";
 
-/// How a document writes schemas.
+/// Version of the OpenAPI specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// OpenAPI 2.0.
@@ -59,13 +59,13 @@ pub(super) struct KindNames {
 pub(super) struct Definitions {
     pub(super) dialect: Dialect,
     schemas: BTreeMap<String, Value>,
-    /// Structs that are written already.
+    /// Addresses of structs that are written already.
     structs: BTreeSet<usize>,
     /// Definitions that are kinds: the same struct elsewhere does not replace them.
     kinds: BTreeSet<String>,
     /// Groups and versions of the document.
     versions: BTreeSet<(&'static str, &'static str)>,
-    /// Within a kind of a CustomResourceDefinition: the structs around.
+    /// Addresses of the enclosing structs, inside of a kind of a CustomResourceDefinition.
     around: Option<Vec<usize>>,
 }
 
@@ -83,7 +83,7 @@ impl Definitions {
 
     /// Adds a kind and its list.
     ///
-    /// `node`: its tree, where that is not the row's.
+    /// `node`: its tree, if that differs from the row's.
     pub(super) fn kind(&mut self, info: &ResourceInfo, node: Option<&Node>) -> KindNames {
         self.versions.insert((info.group, info.version));
         let node = node.cloned().unwrap_or_else(|| info.node());
@@ -95,7 +95,7 @@ impl Definitions {
                 (custom_name(info), schema)
             }
             Some(object) => (name_of(object), self.object_schema(object)),
-            // Nothing is known of the kind but that it is one.
+            // Nothing is known about the fields of the kind.
             None => {
                 let metadata = self.node(&apimachinery::meta::ObjectMeta::node(), false);
                 (custom_name(info), json!({ "type": "object", "properties": { "metadata": metadata } }))
@@ -129,7 +129,7 @@ impl Definitions {
         KindNames { object: name, list }
     }
 
-    /// The name of the options of a deletion.
+    /// Returns the name of the options of a deletion.
     pub(super) fn delete_options(&mut self) -> String {
         let node = DeleteOptions::node();
         let object = node.as_object().expect("options are a struct");
@@ -142,7 +142,7 @@ impl Definitions {
         name
     }
 
-    /// The name of the answer that is no object.
+    /// Returns the name of `Status`.
     pub(super) fn status(&mut self) -> String {
         let name = format!("{META}.Status");
         if self.kinds.insert(name.clone()) {
@@ -155,7 +155,7 @@ impl Definitions {
         name
     }
 
-    /// The name of a patch.
+    /// Returns the name of a patch.
     pub(super) fn patch(&mut self) -> String {
         let name = format!("{META}.Patch");
         let schema = json!({ "type": "object", "description": "A patch in the form that its media type says." });
@@ -163,7 +163,7 @@ impl Definitions {
         name
     }
 
-    /// The name of `autoscaling/v1` Scale.
+    /// Returns the name of `autoscaling/v1` Scale.
     pub(super) fn scale(&mut self) -> String {
         let name = "io.k8s.api.autoscaling.v1.Scale".to_owned();
         if self.kinds.insert(name.clone()) {
@@ -176,19 +176,19 @@ impl Definitions {
         name
     }
 
-    /// The schemas by their names.
+    /// Returns the schemas by their names.
     pub(super) fn finish(self) -> Map<String, Value> {
         self.schemas.into_iter().collect()
     }
 
-    /// A kind that belongs to every group: in the core group, and in each of the document.
+    /// Adds a kind that belongs to every group: in the core group, and in each group of the document.
     fn everywhere(&self, kind: &str) -> Value {
         let mut versions = self.versions.clone();
         versions.insert(("", "v1"));
         versions.iter().map(|(group, version)| gvk(group, version, kind)).collect()
     }
 
-    /// A value in place of a field, an item or a map's value.
+    /// Returns the schema of a field's value, an item or a map's value.
     fn node(&mut self, node: &Node, union: bool) -> Value {
         match node {
             Node::Object(reference) => {
@@ -208,12 +208,12 @@ impl Definitions {
             }
             Node::Number => json!({ "type": "number", "format": "double" }),
             Node::Bytes => json!({ "type": "string", "format": "byte" }),
-            // JSON of several shapes: no type would fit all.
+            // JSON of several shapes: no single type is correct.
             Node::Raw if union => json!({ "x-kubernetes-preserve-unknown-fields": true }),
             Node::Raw => self.named("io.k8s.apimachinery.pkg.runtime.RawExtension", || {
                 json!({
                     "type": "object",
-                    "description": "Any JSON object; who reads it decides about its fields.",
+                    "description": "Any JSON object; its reader defines the fields.",
                     "x-kubernetes-preserve-unknown-fields": true,
                 })
             }),
@@ -247,8 +247,8 @@ impl Definitions {
         }
     }
 
-    /// The schema of a struct of a kind of a CustomResourceDefinition. Metadata is a definition there, too, and a struct that
-    /// is within itself has to be.
+    /// Returns the inline schema of a struct in a kind of a CustomResourceDefinition. Metadata is a definition there,
+    /// too, and a recursive struct must be one.
     fn in_place(&mut self, object: &'static ObjectSchema) -> Option<Value> {
         let address = ptr::from_ref(object).addr();
         let around = self.around.as_mut()?;
@@ -268,12 +268,13 @@ impl Definitions {
         self.dialect.reference(name)
     }
 
-    /// The name of a struct, which is defined if it was not.
+    /// Returns the name of a struct, which is defined if it was not.
     fn object(&mut self, object: &'static ObjectSchema) -> String {
         let name = name_of(object);
         if self.structs.insert(ptr::from_ref(object).addr()) {
             let schema = self.object_schema(object);
-            // Two structs may stand for one of upstream's, where one of them holds only what is read: the fuller counts.
+            // Two structs may represent one of upstream's, where one of them holds only the fields that are read: the
+            // more complete one counts.
             let fuller = self.schemas.get(&name).is_none_or(|known| weight(&schema) > weight(known));
             if fuller && !self.kinds.contains(&name) {
                 self.schemas.insert(name.clone(), schema);
@@ -311,7 +312,7 @@ impl Definitions {
         let mut schema = self.described(&field.node, &text, union);
         let dialect = self.dialect;
         let mut extend = |name: &str, value: Value| {
-            beside_reference(dialect, &mut schema);
+            wrap_reference(dialect, &mut schema);
             schema[format!("x-kubernetes-{name}")] = value;
         };
         match (&field.node, field.topology) {
@@ -337,33 +338,33 @@ impl Definitions {
         schema
     }
 
-    /// A value with what is said of it.
+    /// Returns the schema of a value with its description.
     fn described(&mut self, node: &Node, text: &str, union: bool) -> Value {
         let mut schema = self.node(node, union);
         if text.is_empty() {
             return schema;
         }
-        beside_reference(self.dialect, &mut schema);
+        wrap_reference(self.dialect, &mut schema);
         schema["description"] = json!(text);
         schema
     }
 }
 
-/// Makes room for more: in OpenAPI 3.0 nothing may stand beside a reference.
-fn beside_reference(dialect: Dialect, schema: &mut Value) {
+/// Wraps a reference in `allOf`: in OpenAPI 3.0 no other keys are allowed next to `$ref`.
+fn wrap_reference(dialect: Dialect, schema: &mut Value) {
     if dialect == Dialect::V3 && schema.get("$ref").is_some() {
         *schema = json!({ "allOf": [schema.take()] });
     }
 }
 
-/// How much a schema says: fields first, then descriptions.
+/// Rank of a schema by completeness: number of fields first, then number of descriptions.
 fn weight(schema: &Value) -> (usize, usize) {
     let properties = schema["properties"].as_object();
     let described = properties.into_iter().flatten().filter(|(_, property)| property.get("description").is_some());
     (properties.map_or(0, Map::len), described.count() + usize::from(schema.get("description").is_some()))
 }
 
-/// A text or something else.
+/// Returns the schema of a text or another type.
 fn either(dialect: Dialect, other: &str, mut schema: Value) -> Value {
     match dialect {
         // OpenAPI 2.0 has one type only; validators know the format.
@@ -373,7 +374,7 @@ fn either(dialect: Dialect, other: &str, mut schema: Value) -> Value {
     schema
 }
 
-/// The name of a struct's definition: `io.k8s.api.core.v1.Pod`.
+/// Returns the name of a struct's definition: `io.k8s.api.core.v1.Pod`.
 fn name_of(object: &ObjectSchema) -> String {
     let (host, path) = object.package.split_once('/').unwrap_or((object.package, ""));
     let mut segments: Vec<&str> = host.split('.').rev().collect();
@@ -382,7 +383,7 @@ fn name_of(object: &ObjectSchema) -> String {
     segments.join(".")
 }
 
-/// The name of a kind that comes from a CustomResourceDefinition: its group read backwards, version and kind.
+/// Returns the name of a kind of a CustomResourceDefinition: its group read backwards, version and kind.
 fn custom_name(info: &ResourceInfo) -> String {
     let mut segments: Vec<&str> = info.group.split('.').rev().collect();
     segments.extend([info.version, info.kind]);
@@ -393,7 +394,7 @@ pub(super) fn gvk(group: &str, version: &str, kind: &str) -> Value {
     json!({ "group": group, "version": version, "kind": kind })
 }
 
-/// Adds the fields that say what an object is.
+/// Adds the fields `apiVersion` and `kind`.
 fn type_meta(schema: &mut Value) {
     schema["properties"]["apiVersion"] = json!({ "type": "string", "description": API_VERSION });
     schema["properties"]["kind"] = json!({ "type": "string", "description": KIND });

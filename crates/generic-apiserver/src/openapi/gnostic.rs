@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An OpenAPI 2.0 document as the protobuf message `openapi.v2.Document`: a writer over tables of numbers.
 //!
-//! The document is given in JSON. A table says of each field its number and how its value is written; extensions, which
-//! are fields whose names begin with `x-`, become pairs of name and text. Fields that no table has are not written.
+//! The input document is JSON. A table lists each field's number and the form of its value; extensions, which are
+//! fields whose names begin with `x-`, become pairs of name and text. Fields that are in no table are not written.
 //!
 //! Source: gnostic openapiv2/OpenAPIv2.proto.
 
 use serde_json::Value;
 
-/// How a value is written.
+/// Form in which a value is written.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Text,
     Texts,
     Flag,
-    /// A number of 64 bits with a point.
+    /// A floating-point number of 64 bits.
     Number,
     /// A whole number.
     Long,
-    /// A number, a flag or a text, each in a field of its own; anything else is left out.
+    /// A number, a flag or a text, each in its own field; anything else is left out.
     Scalar,
     Message(&'static Table),
-    /// The value is what the function makes of it.
+    /// Bytes that the function returns for the value.
     Wrapped(fn(&Value) -> Vec<u8>),
-    /// A list, each item of which is what the function makes of it.
+    /// A list; each item is written as the bytes that the function returns for it.
     Repeated(fn(&Value) -> Vec<u8>),
     /// An object as a message of pairs in field 1.
     Pairs(fn(&Value) -> Vec<u8>),
 }
 
-/// A message: its fields, and the number of its extensions.
+/// A message: its fields, and the field number of its extensions.
 pub(super) struct Table {
     pub(super) fields: &'static [(&'static str, u32, Form)],
     pub(super) extensions: Option<u32>,
@@ -137,7 +137,7 @@ static SCHEMA: Table = Table {
     extensions: Some(31),
 };
 
-/// The message of a document.
+/// Encodes a document as a message.
 pub(super) fn document(tree: &Value) -> Vec<u8> {
     message(&DOCUMENT, tree)
 }
@@ -214,7 +214,7 @@ fn schema(value: &Value) -> Vec<u8> {
     message(&SCHEMA, value)
 }
 
-/// A schema where another form would be possible, or several.
+/// Encodes a schema where the message also allows other forms or several schemas.
 fn one_schema(value: &Value) -> Vec<u8> {
     wrap(1, &schema(value))
 }
@@ -234,7 +234,7 @@ fn paths(value: &Value) -> Vec<u8> {
     pairs(2, value, |item| message(&PATH_ITEM, item))
 }
 
-/// A parameter: in the body, or one of the others.
+/// Encodes a parameter: in the body, or one of the others.
 fn parameter(value: &Value) -> Vec<u8> {
     let place = value["in"].as_str().unwrap_or_default();
     let parameter = match place {
@@ -249,7 +249,7 @@ fn response(value: &Value) -> Vec<u8> {
     wrap(1, &message(&RESPONSE, value))
 }
 
-/// A value of any shape: its text, which is YAML as all JSON is.
+/// Encodes a value of any shape as its text, which is YAML as all JSON is.
 pub(super) fn any(value: &Value) -> Vec<u8> {
     wrap(2, format!("{value}\n").as_bytes())
 }
@@ -268,14 +268,14 @@ fn pair(name: &str, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A message with one field.
+/// Encodes a message with one field.
 pub(super) fn wrap(number: u32, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 6);
     put(&mut out, number, bytes);
     out
 }
 
-/// A field of text, bytes or a message.
+/// Appends a field of text, bytes or a message.
 fn put(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     varint(out, u64::from(number) << 3 | 2);
     varint(out, bytes.len() as u64);
@@ -296,7 +296,7 @@ mod tests {
 
     use super::*;
 
-    /// Written by hand after the numbers of the messages.
+    /// Expected bytes were written by hand from the field numbers of the messages.
     #[test]
     fn a_document_is_written_by_its_numbers() {
         let tree = json!({

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An OpenAPI 3.0 document as the protobuf message `openapi.v3.Document`: the tables of its numbers.
+//! An OpenAPI 3.0 document as the protobuf message `openapi.v3.Document`: the tables of its field numbers.
 //!
-//! As for version 2, the document is given in JSON, and fields that no table has are not written.
+//! As for version 2, the input document is JSON, and fields that are in no table are not written.
 //!
 //! Source: gnostic openapiv3/OpenAPIv3.proto.
 
@@ -114,17 +114,17 @@ static SCHEMA: Table = Table {
     extensions: Some(36),
 };
 
-/// The message of a document.
+/// Encodes a document as a message.
 pub(super) fn document(tree: &Value) -> Vec<u8> {
     message(&DOCUMENT, tree)
 }
 
-/// A schema, or a reference to one.
+/// Encodes a schema, or a reference to one.
 fn schema(value: &Value) -> Vec<u8> {
     if value["$ref"].is_string() { wrap(2, &message(&REFERENCE, value)) } else { wrap(1, &message(&SCHEMA, value)) }
 }
 
-/// A schema where several could be.
+/// Encodes a schema where the message allows several.
 fn one_schema(value: &Value) -> Vec<u8> {
     wrap(1, &schema(value))
 }
@@ -162,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// Written by hand after the numbers of the messages.
+    /// Expected bytes were written by hand from the field numbers of the messages.
     #[test]
     fn a_document_is_written_by_its_numbers() {
         let short = |bytes: &[u8]| u8::try_from(bytes.len()).expect("short");
@@ -191,7 +191,7 @@ mod tests {
             message(&SCHEMA, &tree),
             [&b"Y"[..], &1.5_f64.to_le_bytes(), b"x\x03\x82\x02\x02\x10\x01\x8a\x02\x03\x1a\x01x"].concat()
         );
-        // No message holds an object as a default.
+        // No message can hold an object as a default.
         assert!(message(&SCHEMA, &json!({"default": {}})).is_empty());
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! OpenAPI: the schemas and operations of what a cluster serves, as clients ask for them.
+//! OpenAPI: the schemas and operations of the resources that a cluster serves.
 //!
 //! ```text
 //! /openapi/v3                        index: group and version → path with the hash of its document
@@ -7,13 +7,14 @@
 //! /openapi/v2                        everything in one document, as protobuf or JSON
 //! ```
 //!
-//! Documents are made from the schema trees of the rows, once per set of rows and not once per cluster, when they are
-//! first asked for; they live as long as the server. A document's hash is the SHA-512 of its bytes.
+//! Documents are built from the schema trees of the rows, once per set of rows and not once per cluster, at the first
+//! request; they live as long as the server. A document's hash is the SHA-512 of its bytes.
 //!
-//! Resources of another server behind this one are described in the form of that server's release ([`DescribedRelease`]),
-//! kinds of CustomResourceDefinitions in that of the cluster's ([`Clusters::definitions`](crate::Clusters::definitions)).
+//! Resources of another server behind this one are described in the form of that server's release
+//! ([`DescribedRelease`]), kinds of CustomResourceDefinitions in that of the cluster's
+//! ([`Clusters::definitions`](crate::Clusters::definitions)).
 //!
-//! Version 3 comes as protobuf, too, for who takes nothing else; the hash in URLs is that of the JSON.
+//! Version 3 is also available as protobuf, for clients that accept nothing else; the hash in URLs is that of the JSON.
 //!
 //! **Deliberately absent**: documents of the discovery paths.
 //!
@@ -48,21 +49,21 @@ use crate::server::Inner;
 use crate::status::{Failure, Result};
 
 const JSON: &str = "application/json";
-/// What clients ask for; `@` is illegal in a media type, so the answer is called [`PROTOBUF`].
+/// Media type in requests for protobuf; `@` is illegal in a media type, so the response has type [`PROTOBUF`].
 const PROTOBUF_ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// As [`PROTOBUF_ASKED`] and [`PROTOBUF`], for version 3.
+/// Media type in requests for protobuf of version 3; see [`PROTOBUF_ASKED`].
 const PROTOBUF_V3_ASKED: &str = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
 const PROTOBUF_V3: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
 
-/// How long a document with its hash in the URL may be kept.
+/// Period in which a document with its hash in the URL may be cached.
 const KEEP: chrono::TimeDelta = chrono::TimeDelta::days(365);
 
-/// The document of one group and version in OpenAPI 3.0.
+/// Returns the document of one group and version in OpenAPI 3.0.
 ///
 /// Shape: `{"openapi", "info", "paths", "components": {"schemas"}}`; every `$ref` is resolved within it. Rows of other
-/// groups or versions are mixed in as they come.
+/// groups or versions are not filtered out.
 fn v3<'a>(rows: impl IntoIterator<Item = &'a Described>) -> Value {
     let (paths, schemas) = assemble(Dialect::V3, rows);
     json!({
@@ -73,7 +74,7 @@ fn v3<'a>(rows: impl IntoIterator<Item = &'a Described>) -> Value {
     })
 }
 
-/// One document of all rows in OpenAPI 2.0.
+/// Returns one document of all rows in OpenAPI 2.0.
 ///
 /// Shape: `{"swagger", "info", "paths", "definitions"}`; every `$ref` is resolved within it.
 fn v2<'a>(rows: impl IntoIterator<Item = &'a Described>) -> Value {
@@ -86,7 +87,7 @@ fn v2<'a>(rows: impl IntoIterator<Item = &'a Described>) -> Value {
     })
 }
 
-/// A document of [`v2`] as the message `openapi.v2.Document`.
+/// Encodes a document of [`v2`] as the message `openapi.v2.Document`.
 fn v2_protobuf(document: &Value) -> Vec<u8> {
     gnostic::document(document)
 }
@@ -121,7 +122,7 @@ impl Document {
     }
 }
 
-/// Which document of a set of rows.
+/// Kind of document of a set of rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Which {
     V2Json,
@@ -141,17 +142,17 @@ impl Default for DescribedRelease {
     }
 }
 
-/// Rows of a document, by their place in [`Documents::rows`]: those of the server itself, and those of one behind it.
+/// Rows of a document, by their index in [`Documents::rows`]: those of the server itself, and those of its delegate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Places {
     own: Vec<usize>,
     delegated: Vec<usize>,
 }
 
-/// Documents by their rows and the releases of those.
+/// Documents by their rows and the releases of these.
 type Made = BTreeMap<(Which, Places, Releases), Arc<Document>>;
 
-/// Number of releases of which the documents of the same rows are kept.
+/// Number of releases for which the documents of the same rows are kept.
 const KEPT: usize = 2;
 
 /// Releases of the rows whose release the server does not determine.
@@ -163,25 +164,25 @@ struct Releases {
     definitions: Option<Release>,
 }
 
-/// A row, and what can be done with its objects.
+/// A row, and the operations on its objects.
 #[derive(Clone)]
 pub(crate) struct Described {
     info: ResourceInfo,
-    /// Its tree, where that is not the row's.
+    /// Its tree, if that differs from the row's.
     node: Option<Node>,
-    /// Whether objects are created and never stored.
+    /// True if objects are created and never stored.
     created_only: bool,
-    /// True if another server serves it, in a release of its own.
+    /// True if another server serves it, in its own release.
     is_elsewhere: bool,
 }
 
 impl Described {
-    /// A row of objects that are stored.
+    /// Creates a row of stored objects.
     pub(crate) fn new(info: ResourceInfo, node: Option<Node>) -> Self {
         Self { info, node, created_only: false, is_elsewhere: false }
     }
 
-    /// A row of objects of another server.
+    /// Creates a row of objects of another server.
     pub(crate) fn elsewhere(info: ResourceInfo) -> Self {
         Self { is_elsewhere: true, ..Self::new(info, None) }
     }
@@ -191,7 +192,7 @@ impl Described {
         self.info.custom && self.info.differs_by_release()
     }
 
-    /// The row in the form of its release.
+    /// Returns the row in the form of its release.
     fn at(&self, releases: Releases) -> Self {
         let release = match releases.definitions {
             _ if self.is_elsewhere => releases.elsewhere,
@@ -217,7 +218,7 @@ impl fmt::Debug for Documents {
 /// Rows by group and version.
 type Versions = BTreeMap<(&'static str, &'static str), Places>;
 
-/// The documents of a server and of one behind it.
+/// The documents of a server and of its delegate.
 struct Sources<'a> {
     own: &'a Documents,
     delegated: Option<&'a Documents>,
@@ -225,8 +226,8 @@ struct Sources<'a> {
 }
 
 impl Documents {
-    /// Documents of rows, which another server may serve: of those with objects, and of those whose objects are
-    /// created and never stored.
+    /// Creates the documents of rows, which another server may serve: of those with objects, and of those whose objects
+    /// are created and never stored.
     pub(crate) fn new(
         stored: impl IntoIterator<Item = Described>,
         created: impl IntoIterator<Item = ResourceInfo>,
@@ -258,7 +259,7 @@ impl Sources<'_> {
     }
 
     fn get(&self, which: Which, places: &Places) -> Arc<Document> {
-        // Documents with rows of both go with the server behind.
+        // Documents with rows of both servers are kept by the delegate.
         let keeper = self.delegated.filter(|_| !places.delegated.is_empty()).unwrap_or(self.own);
         let has = |is: fn(&Described) -> bool| self.own.at(&places.own).any(is);
         let releases = Releases {
@@ -303,12 +304,12 @@ impl Sources<'_> {
     }
 }
 
-/// How the index names a group and version.
+/// Name of a group and version in the index.
 fn key(group: &str, version: &str) -> String {
     if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") }
 }
 
-/// `None` for a path that is not OpenAPI's, or a group and version that are not served.
+/// Answers a request; `None` for a path outside of OpenAPI, or a group and version that are not served.
 ///
 /// # Errors
 /// Another method than GET or HEAD; 406 when no clause of `Accept` can be satisfied.
@@ -384,8 +385,8 @@ fn not_acceptable() -> Failure {
     Failure::NotAcceptable("only the following media types are accepted: application/json".to_owned())
 }
 
-/// The media type of `offered` that the first clause of `Accept` to match any takes; the first of `offered` for a wish
-/// for anything. Weights are not looked at: no client sends any here.
+/// Returns the media type in `offered` that the first matching clause of `Accept` accepts; the first of `offered` if
+/// any type is accepted. Weights are ignored: no client sends any here.
 fn accepts(call: &Call, offered: &[&'static str]) -> Option<&'static str> {
     let accept = call.header(ACCEPT);
     if accept.trim().is_empty() {
@@ -418,7 +419,7 @@ fn respond(call: &Call, document: &Document, media: &str) -> Response {
     response
 }
 
-/// 301 to the URL with the present hash, for a client that asks for an outdated one.
+/// Returns a 301 to the URL with the present hash, for a client that requests an outdated one.
 fn moved(location: &str) -> Response {
     let mut response = Response::new(full(""));
     *response.status_mut() = http::StatusCode::MOVED_PERMANENTLY;
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_stored_can_only_be_created() {
+    fn resources_that_are_not_stored_can_only_be_created() {
         let documents = Documents::new([described("things")], [row("reviews"), row("things")]);
         let tree = v3(&documents.rows);
         let methods = |path: &str| tree["paths"][path].as_object().expect("a path").keys().cloned().collect::<Vec<_>>();

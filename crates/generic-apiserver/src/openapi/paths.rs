@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The operations of the kinds, in both dialects: what clients look up to learn which parameters and patches a server
-//! takes.
+//! The operations of the kinds, in both dialects, from which clients learn which parameters and patches a server supports.
 //!
 //! Clients find operations by `x-kubernetes-group-version-kind`; validation needs the parameter `fieldValidation` on
 //! PATCH, client-side apply the media type of strategic merge patches among what PATCH consumes.
 //!
 //! **Deliberately absent**: the deprecated `/watch/` paths, and subresources that no client looks up here (`log`,
-//! `binding`, and those that answer objects of another kind than their own, but for `scale`).
+//! `binding`, and those whose response is of another kind than the object, except `scale`).
 //!
 //! Source: apiserver pkg/endpoints/installer.go, kubectl pkg/cmd/apply/patcher.go, cli-runtime
 //! pkg/resource/query_param_verifier*.go.
@@ -24,15 +23,15 @@ const PATCHES: [&str; 4] = [
     "application/strategic-merge-patch+json",
     "application/apply-patch+yaml",
 ];
-/// Those of kinds that have no strategic merge patch.
+/// Media types of patches of kinds that have no strategic merge patch.
 const CUSTOM_PATCHES: [&str; 3] = [PATCHES[0], PATCHES[1], PATCHES[3]];
 
-/// Parameters of a query: name, type, what it does.
+/// Parameters of a query: name, type, description.
 const PARAMETERS: [(&str, &str, &str); 18] = [
     ("allowWatchBookmarks", "boolean", "Whether a watch also sends bookmarks."),
     ("continue", "string", "Token of the page to go on with, from the list before."),
     ("dryRun", "string", "All: everything is done but the storing."),
-    ("fieldManager", "string", "Name of who changes the object."),
+    ("fieldManager", "string", "Name of the client that changes the object."),
     ("fieldSelector", "string", "Fields that the objects must have."),
     (
         "fieldValidation",
@@ -96,13 +95,13 @@ struct Operation<'a> {
     gvk: &'a Value,
     tag: &'a str,
     parameters: &'static [&'static str],
-    /// Name of the body's schema, media types (empty: any), and whether there must be one.
+    /// Name of the body's schema, media types (empty: any), and whether the body is required.
     body: Option<(&'a str, &'static [&'static str], bool)>,
     /// Code and name of the schema of each success.
     answers: Vec<(u16, &'a str)>,
 }
 
-/// Adds the paths of a kind, and to the definitions what they need.
+/// Adds the paths of a kind, and the definitions that they need.
 pub(super) fn add(paths: &mut Map<String, Value>, definitions: &mut Definitions, row: &Described) {
     let (info, created_only) = (&row.info, row.created_only);
     let dialect = definitions.dialect;
@@ -350,7 +349,7 @@ impl Operation<'_> {
     }
 }
 
-/// The words of a group, without the domain that all of Kubernetes' own groups share.
+/// Words of a group, without the domain that all of Kubernetes' own groups share.
 fn words(info: &ResourceInfo) -> Vec<&str> {
     let group = info.group.strip_suffix(".k8s.io").unwrap_or(info.group);
     if group.is_empty() { vec!["core"] } else { group.split(['.', '-']).collect() }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Answers in protobuf: from the JSON of an answer to the message of the same object, by the schema tree.
+//! Responses in protobuf: converts the JSON of a response to the message of the same object, by the schema tree.
 //!
 //! ```text
 //! object   k8s\0  Unknown { 1: TypeMeta { 1: apiVersion, 2: kind }, 2: the message of that kind }
@@ -7,11 +7,11 @@
 //! watch    for each frame: length (4 bytes, the highest first), WatchEvent { 1: type, 2: RawExtension { 1: object } }
 //! ```
 //!
-//! As Go's generated code, a message has the zero of each number, text and truth value that JSON leaves out, unless the
+//! Like Go's generated code, a message has the zero of each number, text and boolean that JSON leaves out, unless the
 //! field is a pointer.
 //!
-//! **Deliberately absent**: kinds whose fields have no numbers ([`super::is_known`]) and tables, which have no message upstream
-//! either. Choosing the form of an answer: who serves does that.
+//! **Deliberately absent**: kinds whose fields have no numbers ([`super::is_known`]) and tables, which have no message
+//! upstream either. Negotiation of the form of a response, which is done by the server.
 //!
 //! Source: apimachinery pkg/runtime/serializer/protobuf, pkg/util/framer, pkg/apis/meta/v1/generated.proto.
 
@@ -32,10 +32,10 @@ use super::PREFIX;
 /// Media type of a watch in protobuf.
 pub const WATCH_MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 
-/// Finds the schema of a kind by `apiVersion` and kind.
+/// Function that finds the schema of a kind by `apiVersion` and kind.
 pub type Find<'a> = &'a dyn Fn(&str, &str) -> Option<Node>;
 
-/// The envelope of an answer that is one object, list, Status or part of discovery in JSON. `None`: it has no message.
+/// Returns the envelope of a response that is one object, list, Status or part of discovery in JSON. `None`: it has no message.
 pub fn body(json: &[u8], find: Find<'_>) -> Option<Vec<u8>> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_slice(json).ok()?;
     let text = |name: &str| fields.get(name).and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
@@ -56,7 +56,7 @@ pub fn body(json: &[u8], find: Find<'_>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// One frame of a watch from its line of JSON. `None`: its object has no message.
+/// Returns one frame of a watch from its line of JSON. `None`: its object has no message.
 pub fn frame(line: &[u8], find: Find<'_>) -> Option<Vec<u8>> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_slice(line).ok()?;
     let type_: String = serde_json::from_str(fields.get("type")?.get()).ok()?;
@@ -67,7 +67,7 @@ pub fn frame(line: &[u8], find: Find<'_>) -> Option<Vec<u8>> {
     Some([&length.to_be_bytes()[..], &event[..]].concat())
 }
 
-/// The message of one object.
+/// Returns the message of one object.
 fn object(json: &[u8], node: &Node) -> Option<Vec<u8>> {
     let tree = decode::json_with_opaque(json, node).ok()?.tree;
     let mut out = Vec::new();
@@ -88,23 +88,23 @@ fn list(fields: &BTreeMap<String, &RawValue>, item: &Node) -> Option<Vec<u8>> {
 /// A field of a message that no kind's schema describes.
 type Row = (&'static str, u32, Form);
 
-/// How such a field is written.
+/// Form in which such a field is written.
 enum Form {
     Text,
     /// A list of texts.
     Texts,
-    /// A list of texts within a message, so that an empty one differs from none.
+    /// A list of texts within a message, so that an empty list differs from a missing one.
     Verbs,
     Flag,
     Number,
     /// A struct with a schema.
     Schema(fn() -> Node),
-    /// A message, if it is there.
+    /// A message; left out if the field is absent.
     One(&'static [Row]),
     Many(&'static [Row]),
 }
 
-/// `PartialObjectMetadata` has metadata as every object has.
+/// `PartialObjectMetadata`, whose metadata is that of every object.
 const PARTIAL: &[Row] = &[("metadata", 1, Form::Schema(ObjectMeta::node))];
 const PARTIAL_LIST: &[Row] = &[("metadata", 1, Form::Schema(ListMeta::node)), ("items", 2, Form::Many(PARTIAL))];
 const STATUS: &[Row] = &[
@@ -149,7 +149,7 @@ const SCALE: &[Row] = &[
     ("status", 3, Form::One(&[("replicas", 1, Form::Number), ("selector", 2, Form::Text)])),
 ];
 
-/// Messages that are no kind's of the catalogue.
+/// Returns the fields of messages that are not kinds of the catalogue.
 fn fixed(api_version: &str, kind: &str) -> Option<&'static [Row]> {
     Some(match (api_version, kind) {
         ("v1", "Status") => STATUS,
@@ -197,7 +197,7 @@ fn schema_of(node: &Node, value: &Value) -> Vec<u8> {
     object(text.as_bytes(), node).unwrap_or_default()
 }
 
-/// The message of a struct; `None` if a value does not fit its field, or a field has no number.
+/// Appends the message of a struct; `None` if a value does not fit its field, or a field has no number.
 fn message(out: &mut Vec<u8>, object: &ObjectSchema, tree: &Value) -> Option<()> {
     let mut embedded: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
     for field in &object.fields {
@@ -217,7 +217,7 @@ fn message(out: &mut Vec<u8>, object: &ObjectSchema, tree: &Value) -> Option<()>
     Some(())
 }
 
-/// What Go writes for a field that JSON leaves out.
+/// Appends the value that Go writes for a field that JSON leaves out.
 fn put_zero(out: &mut Vec<u8>, number: u32, field: &Field) {
     match (&field.node, field.emit) {
         (_, Emit::Pointer) => {}
@@ -304,7 +304,7 @@ fn varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number.to_le_bytes()[0]);
 }
 
-/// A field of bytes: a text, a message.
+/// Appends a field of bytes: a text, a message.
 fn put(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     varint(out, u64::from(number) << 3 | 2);
     varint(out, bytes.len() as u64);
@@ -316,7 +316,7 @@ fn put_number(out: &mut Vec<u8>, number: u32, value: i64) {
     varint(out, value.cast_unsigned());
 }
 
-/// A message whose field 1 is `bytes`.
+/// Returns a message whose field 1 is `bytes`.
 fn wrapped(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     put(&mut out, 1, bytes);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_message_has_none() {
+    fn json_without_a_message_is_not_converted() {
         for text in ["", "{", "[]", "{}", r#"{"kind":"Thing","apiVersion":"g/v1"}"#, r#"{"kind":"ThingList"}"#] {
             assert_eq!(body(text.as_bytes(), &nothing), None, "{text}");
             assert_eq!(frame(text.as_bytes(), &nothing), None, "{text}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Protobuf at the edge: bodies become JSON before anybody reads them.
+//! Protobuf bodies of requests: they are converted to JSON before they are read.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ use crate::request::Call;
 use crate::status::{Failure, Result};
 use crate::subresource::Facts;
 
-/// The kind that a body must be of.
+/// The expected kind of a body.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub(crate) kind: &'static str,
@@ -38,13 +38,13 @@ impl From<Facts> for Expected {
     }
 }
 
-/// The body as JSON, if it is protobuf; headers say then what it has become. The body of a DELETE is its options,
-/// whatever is expected otherwise.
+/// Converts a protobuf body to JSON and changes the headers accordingly. The body of a DELETE is its options, whatever
+/// is expected otherwise.
 ///
 /// # Errors
-/// 415 for a kind that has no message; 400 for what is none, in upstream's words.
+/// 415 for a kind that has no message; 400 for an invalid message, with upstream's text.
 pub(crate) fn read(call: &mut Call, expected: impl FnOnce() -> Expected, body: Bytes) -> Result<Bytes> {
-    // That a patch is never protobuf is said where patches are read.
+    // A patch in protobuf is refused where patches are read.
     let is_other = matches!(call.method, Method::GET | Method::HEAD | Method::PATCH);
     if media(call.header(CONTENT_TYPE)) != MEDIA_TYPE || is_other {
         return Ok(body);
@@ -75,14 +75,14 @@ pub(crate) fn read(call: &mut Call, expected: impl FnOnce() -> Expected, body: B
     } else if call.method == Method::DELETE {
         return Err(Failure::BadRequest("decoded object cannot be converted to DeleteOptions".to_owned()));
     } else {
-        // Who reads the body refuses it for its kind.
+        // The reader of the body refuses it because of its kind.
         json!({ "apiVersion": envelope.api_version, "kind": envelope.kind })
     };
     call.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(opaque::to_json(&tree).into())
 }
 
-/// The beginning of a body: a text of what may be JSON, else its bytes.
+/// Returns the beginning of a body: text if it may be JSON, otherwise its bytes.
 pub(crate) fn summary(body: &[u8]) -> String {
     let shown = &body[..body.len().min(30)];
     let mut summary = match body.first() {

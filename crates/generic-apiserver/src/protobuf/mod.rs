@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Request bodies in protobuf: from bytes to the tree that the same object has in JSON, by the schema tree; and back, for
-//! answers ([`answer`]).
+//! Request bodies in protobuf: converted from bytes to the tree that the same object has in JSON, by the schema tree;
+//! and back, for responses ([`answer`]).
 //!
 //! ```text
 //! k8s\0  Unknown { 1: TypeMeta { 1: apiVersion, 2: kind }, 2: raw, … }      raw: the message of that kind
 //! ```
 //!
-//! Names of fields are those of JSON; their numbers are in the schema (`Field::protobuf`). What JSON leaves out when it
-//! is empty is left out here, too, because Go writes every field. Unknown fields are dropped without a word, as Go does.
+//! Names of fields are those of JSON; their numbers are in the schema (`Field::protobuf`). Fields that JSON leaves out
+//! when they are empty are left out here, too, because Go writes every field. Unknown fields are dropped silently, as
+//! in Go.
 //!
 //! **Deliberately absent**: messages of custom resources, whose fields have no numbers ([`is_known`]).
 //!
@@ -33,10 +34,10 @@ use self::wire::{Reader, Result, Wire};
 /// Media type of bodies in protobuf.
 pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
-/// What every body begins with.
+/// Prefix of every body.
 const PREFIX: &[u8; 4] = b"k8s\0";
 
-/// How deep messages may nest.
+/// Maximum nesting depth of messages.
 const MAX_DEPTH: usize = apimachinery::decode::MAX_DEPTH;
 
 /// A body without its envelope.
@@ -54,7 +55,7 @@ impl<'a> Envelope<'a> {
     /// Opens the envelope.
     ///
     /// # Errors
-    /// No prefix, nothing behind it, no valid message; the text is Go's.
+    /// A missing prefix, an empty body, an invalid message; the text is Go's.
     pub fn open(body: &'a [u8]) -> std::result::Result<Self, String> {
         if body.is_empty() {
             return Err("empty data".to_owned());
@@ -92,11 +93,11 @@ impl<'a> Envelope<'a> {
         Ok(())
     }
 
-    /// The message as the tree that the object has in JSON, opaque JSON as marks (see [`apimachinery::opaque`]);
-    /// `apiVersion` and `kind` are there when the envelope has them.
+    /// Returns the message as the tree that the object has in JSON, opaque JSON as marks (see
+    /// [`apimachinery::opaque`]); `apiVersion` and `kind` are present if the envelope has them.
     ///
     /// # Errors
-    /// A message that is broken or does not fit the schema; the text is Go's.
+    /// A message that is broken or does not match the schema; the text is Go's.
     pub fn tree(&self, schema: &Node) -> std::result::Result<Value, String> {
         let object = schema.as_object().ok_or("only structs are messages")?;
         let mut tree = Map::new();
@@ -111,7 +112,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Whether every field of a kind, however deep, has a number: without that a body would lose what has none.
+/// True if every field of a kind, at any depth, has a number: otherwise a body would lose the fields without one.
 pub fn is_known(schema: &Node) -> bool {
     schema.as_object().is_some() && known(schema, &mut BTreeSet::new())
 }
@@ -129,7 +130,7 @@ fn known(node: &Node, seen: &mut BTreeSet<usize>) -> bool {
 }
 
 /// Reads the fields of a message into `tree`; `embedded_in`: the message is that of an embedded struct, whose fields
-/// stand beside those of `object`.
+/// are in the same object as those of `object`.
 fn message(
     tree: &mut Map<String, Value>,
     bytes: &[u8],
@@ -158,7 +159,7 @@ fn message(
     Ok(())
 }
 
-/// Adds a value to its field: to the list, to the map, into the struct, in place of the scalar.
+/// Adds a value to its field: appends to a list, inserts into a map, merges into a struct, replaces a scalar.
 fn read_field(tree: &mut Map<String, Value>, field: &'static Field, given: Wire<'_>, depth: usize) -> Result<()> {
     let before = tree.remove(field.name);
     let after = match &field.node {
@@ -203,7 +204,7 @@ fn read_field(tree: &mut Map<String, Value>, field: &'static Field, given: Wire<
     Ok(())
 }
 
-/// The items of a packed list.
+/// Reads the items of a packed list.
 fn unpack(list: &mut Vec<Value>, node: &Node, packed: &[u8]) -> Result<()> {
     let mut reader = Reader::new(packed, "");
     while !reader.is_empty() {
@@ -214,7 +215,7 @@ fn unpack(list: &mut Vec<Value>, node: &Node, packed: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Key and value of a map.
+/// Reads key and value of a map.
 fn entry_of(bytes: &[u8], values: &Node, name: &str, depth: usize) -> Result<(String, Value)> {
     let (mut key, mut value) = (String::new(), None);
     let mut reader = Reader::new(bytes, name);
@@ -242,7 +243,7 @@ fn entry_of(bytes: &[u8], values: &Node, name: &str, depth: usize) -> Result<(St
     Ok((key, value))
 }
 
-/// The map that is field 1 of a message.
+/// Reads the map that is field 1 of a message.
 fn map_in(message: &[u8], values: &Node, name: &str, depth: usize) -> Result<Value> {
     let mut map = Map::new();
     let mut reader = Reader::new(message, name);
@@ -271,7 +272,7 @@ fn wrapped(given: Wire<'_>, items: &Node, name: &str, depth: usize) -> Result<Va
     Ok(Value::Array(list))
 }
 
-/// One value that is no list and no map; `null` for what stands for nothing.
+/// Reads one value that is neither list nor map; `null` for an absent value.
 fn single(before: Option<Value>, node: &Node, given: Wire<'_>, name: &str, depth: usize) -> Result<Value> {
     let wrong = || Err(wrong_form(given, name));
     match (node, given) {
@@ -308,7 +309,7 @@ fn single(before: Option<Value>, node: &Node, given: Wire<'_>, name: &str, depth
     }
 }
 
-/// A number in the width that the schema has for it, as Go's conversion does.
+/// Converts a number to the width in the schema, as Go's conversion does.
 fn integer(number: u64, bits: u8, signed: bool) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "Go's generated code cuts numbers off as well")]
     match (bits, signed) {
@@ -327,7 +328,7 @@ fn text(given: Wire<'_>, name: &str) -> Result<String> {
     }
 }
 
-/// The last field 1 of a message, which is bytes.
+/// Returns the last field 1 of a message, which is bytes.
 fn first<'a>(bytes: &'a [u8], message: &'a str) -> Result<Option<&'a [u8]>> {
     let mut found = None;
     let mut reader = Reader::new(bytes, message);
@@ -341,7 +342,7 @@ fn first<'a>(bytes: &'a [u8], message: &'a str) -> Result<Option<&'a [u8]>> {
     Ok(found)
 }
 
-/// The last field 1 of a message, which is a number.
+/// Returns the last field 1 of a message, which is a number.
 fn number_of(bytes: &[u8], message: &str) -> Result<u64> {
     let mut found = 0;
     let mut reader = Reader::new(bytes, message);
@@ -355,7 +356,7 @@ fn number_of(bytes: &[u8], message: &str) -> Result<u64> {
     Ok(found)
 }
 
-/// Seconds and nanoseconds since 1970; both zero mean no time at all.
+/// Reads seconds and nanoseconds since 1970; both zero mean an absent time.
 fn time(bytes: &[u8]) -> Result<Value> {
     let (mut seconds, mut nanos) = (0_i64, 0_i64);
     let mut reader = Reader::new(bytes, "Time");
@@ -401,7 +402,7 @@ fn int_or_string(bytes: &[u8]) -> Result<Value> {
     }
 }
 
-/// A value whose form on the wire is not that of its field, which Go calls by the name it has there.
+/// Returns the error for a value whose wire form is not that of its field; Go uses the field's name in Go.
 fn wrong_form(given: Wire<'_>, name: &str) -> String {
     let mut letters = name.chars();
     let go = letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>());

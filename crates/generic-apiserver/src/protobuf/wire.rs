@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The protobuf wire format, read: tags, numbers, lengths. Knows no messages.
+//! Reader of the protobuf wire format: tags, numbers, lengths. Independent of messages.
 //!
-//! Texts of errors are those of Go's generated code, since they reach the client.
+//! Error texts are those of Go's generated code, since they reach the client.
 
-/// Largest nesting of groups that is skipped; nobody sends groups at all.
+/// Maximum nesting of groups that are skipped; no known client sends groups.
 const MAX_GROUPS: usize = 100;
 
 const UNEXPECTED_END: &str = "unexpected EOF";
 
-/// Why bytes are no message.
+/// Result of a read; the error is Go's text for an invalid message.
 pub(super) type Result<T> = std::result::Result<T, String>;
 
-/// How the value of a field is written.
+/// Value of a field in its wire form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wire<'a> {
-    /// A number of variable length: integers, truth values.
+    /// A number of variable length: integers, booleans.
     Varint(u64),
     /// Eight bytes.
     Fixed64(u64),
@@ -25,7 +25,7 @@ pub(super) enum Wire<'a> {
 }
 
 impl Wire<'_> {
-    /// The number that stands for the form on the wire.
+    /// Returns the number of the wire form.
     pub(super) fn number(self) -> u8 {
         match self {
             Self::Varint(_) => 0,
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
         Self { rest: bytes, message }
     }
 
-    /// The next field and its value, groups left out; `None` at the end.
+    /// Returns the next field and its value, skipping groups; `None` at the end.
     pub(super) fn field(&mut self) -> Result<Option<(u32, Wire<'a>)>> {
         while !self.rest.is_empty() {
             let (number, form) = self.tag()?;
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Leaves out what stands between the begin of a group and its end.
+    /// Skips the content of a group up to its end.
     fn skip_group(&mut self) -> Result<()> {
         let mut open = 1;
         while open > 0 {
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A number at the beginning of what is left; also the items of a packed list.
+    /// Reads a number at the beginning of the rest; also the items of a packed list.
     pub(super) fn varint(&mut self) -> Result<u64> {
         let mut number = 0_u64;
         for shift in (0..70).step_by(7) {
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         Err("proto: integer overflow".to_owned())
     }
 
-    /// Eight bytes at the beginning of what is left.
+    /// Reads eight bytes at the beginning of the rest.
     pub(super) fn fixed64(&mut self) -> Result<u64> {
         Ok(u64::from_le_bytes(self.array()?))
     }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_messages_are_refused_in_gos_words() {
+    fn broken_messages_are_refused_with_gos_texts() {
         let check = |bytes: &[u8], expected: &str| assert_eq!(all(bytes).expect_err("is refused"), expected);
         check(&[0x08], "unexpected EOF");
         check(&[0x12, 5, b'x'], "unexpected EOF");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Follows the log: by a task between requests, and by every request that needs the newest state.
 //!
-//! Polling the subscription registers the task's waker, so that the task never misses a message that a request
-//! was the first to look for.
+//! Polling the subscription registers the task's waker, so that the task never misses a message that a request was the
+//! first to see.
 //!
 //! If the runtime of the task has one thread, requests of other threads wait for the task instead of following the log. So
 //! when nothing is runnable on that thread, the log has nothing left that would wake a task there.
@@ -33,7 +33,7 @@ struct Inner {
     thread: Option<ThreadId>,
     /// Requests that wait for a revision.
     waiting: Vec<(Revision, Waker)>,
-    /// Whether the task has ended for good; requests still follow the log.
+    /// True if the task has ended permanently; requests still follow the log.
     is_retired: bool,
 }
 
@@ -55,20 +55,20 @@ enum Source {
     #[default]
     Start,
     Following(Subscription),
-    /// The log has forgotten what comes next: read a whole state at a revision.
+    /// The log has discarded the next entries: loads a whole state at a revision.
     Loading(Revision, BoxFuture<Result<State, ReadError>>),
     Closed,
 }
 
 impl Store {
-    /// Ends the task that follows the log, and all watches, those that are still opened, too. Requests are answered.
+    /// Ends the task that follows the log, and all watches, also those that are opened later. Requests are still answered.
     pub(crate) fn retire(&self) {
         let mut feed = lock(&self.feed.inner);
         feed.is_retired = true;
         if let Some(task) = feed.task.take() {
             task.wake();
         }
-        // The reader follows the log from now on.
+        // From now on the waiting requests follow the log themselves.
         feed.waiting.drain(..).for_each(|(_, waker)| waker.wake());
         drop(feed);
         let mut state = lock(&self.state);
@@ -80,7 +80,7 @@ impl Store {
         }
     }
 
-    /// A future that follows the log until the log closes, or [`Store::retire`] is called.
+    /// Follows the log until the log closes, or [`Store::retire`] is called.
     pub(crate) async fn follow(self: Arc<Self>) {
         let _following = Following(&self.feed);
         let runtime = Handle::try_current().ok().map(|runtime| runtime.runtime_flavor());
@@ -120,7 +120,7 @@ impl Store {
         Poll::Pending
     }
 
-    /// Folds what is there; answers whether the log is closed.
+    /// Folds the available entries; returns true if the log is closed.
     fn drain(&self, feed: &mut Inner, cx: &mut Context<'_>) -> bool {
         let closed = loop {
             match &mut feed.source {
@@ -165,7 +165,8 @@ impl Store {
         }
         match self.log.subscribe(self.position(), self.cluster) {
             Ok(subscription) => Source::Following(subscription),
-            // From there, not from the head: what follows is told to watches, and counts for uids.
+            // From the oldest retained revision, not from the head: the entries after it are delivered to watches, and
+            // count for uids.
             Err(ReadError::Compacted(oldest)) => Source::Loading(oldest, self.log.state_at(oldest)),
             Err(ReadError::Future(_) | ReadError::Closed) => Source::Closed,
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which objects are kept decoded beside their bytes: those that were decoded last, by a write or by a read, over all
-//! collections of a store. A decoded object takes several times the memory of its bytes, and most are never read again.
+//! Cache of decoded objects: the most recently decoded ones, by a write or by a read, over all collections of a store.
+//! A decoded object takes several times the memory of its bytes, and most are never read again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::lock;
 use super::stored::Stored;
 
-/// How many objects of a store are kept decoded. One that is decoded again costs some ten microseconds.
+/// Maximum number of objects of a store that are kept decoded. Decoding one again takes some ten microseconds.
 const KEPT: usize = 1024;
 
 /// Objects in the order in which they were decoded.
@@ -18,7 +18,7 @@ const KEPT: usize = 1024;
 pub(super) struct Lately(Mutex<VecDeque<Weak<Stored>>>);
 
 impl Lately {
-    /// Takes note of an object that has just been decoded, and drops the decoded form of the oldest.
+    /// Records an object that has just been decoded, and drops the decoded form of the oldest.
     pub(super) fn decoded(&self, stored: &Arc<Stored>) {
         let mut order = lock(&self.0);
         order.push_back(Arc::downgrade(stored));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fold of the log: the newest version of every object, recent changes, and who watches.
+//! The fold of the log: the newest version of every object, recent changes, and watchers.
 //!
 //! ```text
 //! log ──subscription──▶ feed ──▶ collection: persistent map path → Stored, ring of Events ──▶ watchers' queues
 //! ```
 //!
 //! A collection holds one resource of all logical clusters. A past state is the present map with the ring's changes
-//! undone, so that nothing is kept for it beside the ring; what is older than the ring is read from the log: a watch that
-//! begins there is given it piece by piece ([`replay`]).
+//! undone, so that only the ring is kept for it; older states are read from the log: a watch that begins before the
+//! ring receives the changes in pieces ([`replay`]).
 
 mod feed;
 mod lately;
@@ -38,17 +38,17 @@ use self::watcher::Watcher;
 use crate::kind::{AnyObject, Kind};
 use crate::observer::{Observed, Observer};
 
-/// Changes that a collection remembers: the log has what is older.
+/// Maximum number of changes in the ring of a collection: older ones are in the log.
 const RING: usize = 1024;
 
-/// Bits of an ordinal that count creations of a key; the others are the revision at which counting began, so that servers
-/// that began at another revision return other ordinals.
+/// Number of bits of an ordinal that count creations of a key; the others are the revision at which counting began, so
+/// that servers that began at another revision return other ordinals.
 const LIVES: u32 = 24;
 
 /// Maximum number of keys whose creations are counted.
 const COUNTED: usize = 1 << 17;
 
-/// Revisions that a fold replays when it begins; it loads the state of a longer log.
+/// Maximum number of revisions that a new fold replays; for a longer log it loads the state.
 const REPLAYED: u64 = 8192;
 
 pub(crate) type Map = RedBlackTreeMapSync<Arc<str>, Arc<Stored>>;
@@ -62,21 +62,21 @@ pub(crate) struct Collection {
     kind: Arc<dyn Kind>,
     map: Map,
     ring: VecDeque<Arc<Event>>,
-    /// What the objects of the ring take, in bytes.
+    /// Size of the objects of the ring, in bytes.
     ring_bytes: usize,
-    /// How many changes at the ring's end may have frames.
+    /// Number of changes at the ring's end that may have frames.
     framed: usize,
-    /// Revision of the last change that is not in the ring any more: watches start there or later.
+    /// Revision of the last change that was removed from the ring: watches start there or later.
     floor: Revision,
     watchers: Vec<Arc<Watcher>>,
 }
 
-/// Why the log could not be followed or read.
+/// Reason for which the log could not be followed or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreError {
     /// The log is closed.
     Closed,
-    /// The revision is not retained any more; the oldest one that is.
+    /// The revision is no longer retained; the oldest retained one.
     Compacted(Revision),
     /// The revision has not been assigned yet; the present one.
     Future(Revision),
@@ -99,27 +99,27 @@ struct State {
     recent: usize,
     /// Revision at which counting began: objects that were created before have lower ordinals.
     base: Revision,
-    /// How often each key was created since, by the key's hash.
+    /// Number of creations of each key since then, by the key's hash.
     creations: FxHashMap<u64, u64>,
-    /// Decoded objects of own appends that are on their way, by sequence.
+    /// Decoded objects of own pending appends, by sequence.
     pending: FxHashMap<u64, Box<AnyObject>>,
     /// Own appends that were folded, by sequence.
     finished: FxHashMap<u64, Arc<Stored>>,
     names: FxHashMap<u64, u64>,
-    /// Whether a watch of somebody who takes no part in landscape time was given a change.
+    /// True if a change was delivered to a watch of a client that does not participate in landscape time.
     told_others: bool,
-    /// Whether watches end as soon as they are opened.
+    /// True if watches end as soon as they are opened.
     is_retired: bool,
 }
 
 pub(crate) struct Store {
     log: Arc<dyn EventLog>,
     writer: u64,
-    /// The cluster that is followed; `None`: all.
+    /// Cluster whose objects are folded; `None`: all.
     cluster: Option<&'static str>,
     sequence: AtomicU64,
     by_resource: BTreeMap<Arc<str>, usize>,
-    /// Who is told of changes, by resource.
+    /// Observers of changes, by resource.
     observers: Observers,
     state: Mutex<State>,
     feed: Feed,
@@ -128,10 +128,10 @@ pub(crate) struct Store {
     recent_bytes: usize,
 }
 
-/// Who is told of the changes of a resource.
+/// Observers of changes, by resource.
 pub(crate) type Observers = BTreeMap<Arc<str>, Vec<Arc<dyn Observer>>>;
 
-/// Number of a collection.
+/// Index of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CollectionId(pub(crate) usize);
 
@@ -158,7 +158,7 @@ impl Store {
                 watchers: Vec::new(),
             })
             .collect();
-        // A writer that starts again must not repeat a sequence number: the log would answer with the old result.
+        // A writer that restarts must not repeat a sequence number: the log would answer with the old result.
         let sequence = AtomicU64::new(log.head().0 << 20);
         Self {
             feed: Feed::default(),
@@ -197,7 +197,7 @@ impl Store {
         lock(&self.state).collections[id.0].kind.clone()
     }
 
-    /// Decoded objects and bytes of recent changes that it holds.
+    /// Returns the number of decoded objects and the size of the recent changes in bytes.
     pub(crate) fn account(&self) -> (usize, usize) {
         let state = lock(&self.state);
         let decoded = |collection: &Collection| collection.map.values().filter(|stored| stored.is_decoded()).count();
@@ -213,7 +213,7 @@ impl Store {
         lock(&self.state).collections[id.0].map.get(path).cloned()
     }
 
-    /// The typed object, its resource version filled in; `None` if the stored bytes are not of the kind.
+    /// Returns the typed object, with its resource version; `None` if the stored bytes are not of the kind.
     pub(crate) fn decoded(&self, stored: &Arc<Stored>, kind: &dyn Kind) -> Option<Arc<AnyObject>> {
         if let Some(object) = stored.known() {
             return Some(object);
@@ -223,13 +223,13 @@ impl Store {
         Some(object)
     }
 
-    /// The present map and its revision.
+    /// Returns the present map and its revision.
     pub(crate) fn root(&self, id: CollectionId) -> (Map, Revision) {
         let state = lock(&self.state);
         (state.collections[id.0].map.clone(), state.position)
     }
 
-    /// The map as it was at `revision`: `None` if the ring does not reach that far back.
+    /// Returns the map as it was at `revision`; `None`: the ring does not reach that far back.
     pub(crate) fn root_at(&self, id: CollectionId, revision: Revision) -> Option<Map> {
         let state = lock(&self.state);
         let collection = &state.collections[id.0];
@@ -248,7 +248,7 @@ impl Store {
         Some(map)
     }
 
-    /// As [`Store::root_at`], from the log if need be.
+    /// Returns the map as it was at `revision`, like [`Store::root_at`], from the log if necessary.
     pub(crate) async fn past(&self, id: CollectionId, revision: Revision) -> Result<Map, StoreError> {
         if let Some(map) = self.root_at(id, revision) {
             return Ok(map);
@@ -264,14 +264,14 @@ impl Store {
         Ok(map)
     }
 
-    /// Ordinal of a key's next UID, different from all earlier ones of the key: the number of its creations since counting
-    /// began, and the revision at which counting began.
+    /// Returns the ordinal of a key's next UID, different from all earlier ones of the key: the number of its creations
+    /// since counting began, and the revision at which counting began.
     pub(crate) fn ordinal(&self, id: CollectionId, path: &str) -> u64 {
         let state = lock(&self.state);
         (state.base.0 << LIVES) + state.creations.get(&hash(id, path)).copied().unwrap_or(0)
     }
 
-    /// A number that is different for each name generated from one prefix.
+    /// Returns a number that is different for each name generated from one prefix.
     pub(crate) fn next_name(&self, id: CollectionId, prefix: &str) -> u64 {
         let mut state = lock(&self.state);
         let count = state.names.entry(hash(id, prefix)).or_default();
@@ -279,7 +279,7 @@ impl Store {
         *count - 1
     }
 
-    /// Resolves when everything that was in the log at the time of the call is folded.
+    /// Resolves when all entries that were in the log at the time of the call are folded.
     pub(crate) async fn fresh(&self) -> Result<(), StoreError> {
         self.reach(self.log.head()).await
     }
@@ -292,7 +292,7 @@ impl Store {
         std::future::poll_fn(|cx| self.poll_reach(revision, cx)).await
     }
 
-    /// Appends and waits until the own fold has applied it; `decoded` becomes the stored object's decoded form.
+    /// Appends a change and waits until the own fold has applied it; `decoded` becomes the stored object's decoded form.
     pub(crate) async fn append(&self, change: Change, decoded: Box<AnyObject>) -> Result<Arc<Stored>, AppendError> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
         lock(&self.state).pending.insert(sequence, decoded);
@@ -317,8 +317,8 @@ impl Store {
         Ok(finished.unwrap_or_else(|| Arc::new(Stored::new(&key, revision, sections))))
     }
 
-    /// Registers a watcher and queues, without a gap, what it has to see first; or, if that is more than the ring holds,
-    /// the beginning of it and what reads the rest.
+    /// Registers a watcher and queues, without a gap, the items that it has to see first; or, if these are older than
+    /// the ring, the first of them, and returns a replay that reads the others.
     ///
     /// # Errors
     /// [`StoreError::Compacted`] if changes after `from` are in neither ring nor log.
@@ -349,8 +349,8 @@ impl Store {
         }
     }
 
-    /// Registers a watcher that was given everything up to `at`, and queues what came since; otherwise the revision up to
-    /// which the log has to be read first.
+    /// Registers a watcher that has received everything up to `at`, and queues later changes; otherwise returns the
+    /// revision up to which the log has to be read first.
     fn join(&self, id: CollectionId, at: Revision, watcher: &Arc<Watcher>) -> Result<(), Revision> {
         let mut state = lock(&self.state);
         let (position, is_retired) = (state.position, state.is_retired);
@@ -371,7 +371,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes every object below a prefix, whatever keeps it.
+    /// Deletes every object below a prefix, also if finalizers keep it.
     pub(crate) async fn clear(&self, prefix: &str, actor: &Arc<eventlog::Actor>, time: chrono::DateTime<chrono::Utc>) {
         for (resource, index) in &self.by_resource {
             let (map, _) = self.root(CollectionId(*index));
@@ -388,7 +388,7 @@ impl Store {
                     time,
                     writer: (self.writer, sequence),
                 };
-                // Who changes an object of a cluster that is gone comes too late: the next one to look removes it.
+                // A concurrent change of an object of a deleted cluster makes the append fail; a later call deletes the object.
                 if let Err(error) = self.log.append(append).await {
                     tracing::warn!(%error, name = %object.name, "cannot remove an object of a cluster that is gone");
                 }
@@ -397,7 +397,7 @@ impl Store {
         let _ = self.fresh().await;
     }
 
-    /// How far the log has been followed, and how many lines each participant's watch has been given.
+    /// Returns the revision up to which the log was followed, and the number of lines delivered to each participant's watch.
     pub(crate) fn told(&self) -> (Revision, Told) {
         let mut state = lock(&self.state);
         let position = state.position;
@@ -460,12 +460,13 @@ impl Store {
         }
     }
 
-    /// Whether, since this was last asked, a watch of somebody who takes no part in landscape time was given a change.
+    /// Returns true if a change was delivered to a watch of a client that does not participate in landscape time, since
+    /// the last call.
     pub(crate) fn take_told_others(&self) -> bool {
         std::mem::take(&mut lock(&self.state).told_others)
     }
 
-    /// Tells who observes a resource of an object of it; `None`: it is gone.
+    /// Notifies the observers of a resource of an object; `None`: it was deleted.
     fn tell(&self, key: &Key, object: Option<&eventlog::Sections>) {
         let Some(observers) = self.observers.get(&key.resource) else { return };
         let (group, plural) = key.resource.split_once('/').unwrap_or(("", &key.resource));
@@ -476,7 +477,8 @@ impl Store {
         }
     }
 
-    /// Takes over the state where history begins, after the log had forgotten what was not folded yet.
+    /// Replaces the state by that at the beginning of the retained history, after the log discarded entries that were
+    /// not folded yet.
     fn load(&self, revision: Revision, objects: Vec<(Key, Revision, eventlog::Sections)>) {
         let mut state = lock(&self.state);
         let state = &mut *state;
@@ -509,8 +511,8 @@ impl Store {
 }
 
 impl State {
-    /// Drops the oldest changes of all collections until the remaining ones have at most this size. Each collection keeps its
-    /// last change.
+    /// Drops the oldest changes of all collections until the remaining ones have at most this size. Each collection
+    /// keeps its last change.
     fn forget_oldest(&mut self, limit: usize) {
         while self.recent > limit {
             let rings = self.collections.iter_mut().filter(|collection| collection.ring.len() > 1);
@@ -522,7 +524,7 @@ impl State {
 }
 
 impl Collection {
-    /// Hands a change to the watchers; answers whether one of them takes no part in landscape time.
+    /// Queues a change for the watchers; returns true if one of them does not participate in landscape time.
     fn fan_out(&mut self, event: Arc<Event>) -> bool {
         let (mut closed, mut told_others) = (false, false);
         for watcher in &self.watchers {
@@ -551,7 +553,7 @@ impl Collection {
         Some(bytes)
     }
 
-    /// Forgets the frames of changes that wait in no watcher's queue any more; the newest may still be asked for.
+    /// Drops the frames of changes that are in no watcher's queue any more; those of the newest may still be requested.
     fn forget_frames(&mut self) {
         self.framed = self.framed.min(self.ring.len());
         while self.framed > 1 {
@@ -565,7 +567,7 @@ impl Collection {
     }
 }
 
-/// Forgets what an append has left behind, also when the client that asked for it goes away meanwhile.
+/// Removes the state of a pending append, also when its client disconnects meanwhile.
 struct OnTheWay<'a> {
     store: &'a Store,
     sequence: u64,
@@ -591,7 +593,7 @@ pub(crate) struct Change {
     pub(crate) time: chrono::DateTime<chrono::Utc>,
 }
 
-/// Where a watch starts.
+/// Start of a watch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WatchStart {
     /// With the present state as `ADDED` frames.
@@ -600,7 +602,7 @@ pub(crate) enum WatchStart {
     After(Revision),
 }
 
-/// Objects below `prefix` whose path is greater than `after`, in order.
+/// Returns the objects below `prefix` whose path is greater than `after`, in order.
 pub(crate) fn range<'a>(
     map: &'a Map,
     prefix: &'a str,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The log as a release sees it that does not have some fields: they are cut out of what is read, and put back into what
-//! is written.
+//! The log as seen by a release that does not have some fields: they are cut out of objects that are read, and restored
+//! in objects that are written.
 //!
 //! ```text
 //! log ──entry──▶ cut, and keep the value ──▶ fold of the server
 //! log ◀─append── put the kept value back ◀── change of an object
 //! ```
 //!
-//! A field goes when its parent goes, one below a list or map when its section of the object is changed. Unlike upstream:
-//! there an older gardener-apiserver that updates an object loses what it does not know.
+//! A field is lost when its parent is deleted, one below a list or map when its section of the object is changed.
+//! Unlike upstream, where an older gardener-apiserver that updates an object loses the fields that it does not know.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,12 +31,12 @@ type Path = &'static [&'static str];
 /// A field that is cut out of objects.
 pub(crate) struct UnknownField {
     path: Path,
-    /// Finds the field's name, which few objects have: to look for it is much cheaper than to walk to its place.
+    /// Finder of the field's name, which few objects have: the search is much cheaper than parsing up to its place.
     name: memmem::Finder<'static>,
 }
 
 impl UnknownField {
-    /// The fields that the release of a row does not know.
+    /// Returns the fields that the release of a row does not know.
     pub(crate) fn of(row: &ResourceInfo) -> Vec<Self> {
         let finder = |path: Path| memmem::Finder::new(path.last().copied().unwrap_or_default());
         row.unknown_fields().map(|path| Self { path, name: finder(path) }).collect()
@@ -47,15 +47,15 @@ impl UnknownField {
         part_of(self.path)
     }
 
-    /// `section` (a sequence of `,"name":value`) without the field, and the field's value, of several the last; `None` if
-    /// the section does not have the field.
+    /// Returns `section` (a sequence of `,"name":value`) without the field, and the field's value, of several the last;
+    /// `None` if the section does not have the field.
     pub(crate) fn cut(&self, section: &[u8]) -> Option<(Vec<u8>, Bytes)> {
         self.name.find(section)?;
         cut_at(section, self.path)
     }
 }
 
-/// The log as servers of these rows see it: the log itself if they know every field. `writer`: the server itself.
+/// Returns the log as servers of these rows see it: the log itself if they know every field. `writer`: the server itself.
 pub(crate) fn view<'a>(
     log: Arc<dyn EventLog>,
     rows: impl Iterator<Item = &'a ResourceInfo>,
@@ -68,7 +68,7 @@ pub(crate) fn view<'a>(
     if unknown.is_empty() { log } else { view::through(log, Fields { unknown, writer, kept: Mutex::default() }) }
 }
 
-/// The fields that are cut, by resource, and what objects have in them.
+/// The fields that are cut, by resource, and the cut values of objects.
 struct Fields {
     unknown: BTreeMap<Arc<str>, Vec<UnknownField>>,
     /// The server's own number as a writer.
@@ -76,26 +76,26 @@ struct Fields {
     kept: Mutex<Kept>,
 }
 
-/// What objects had in unknown fields at a revision, the newest that was read.
+/// Values of unknown fields of objects at a revision, the newest that was read.
 #[derive(Default)]
 struct Kept {
     at: Revision,
-    objects: BTreeMap<Key, Known>,
+    objects: BTreeMap<Key, HiddenParts>,
 }
 
-/// What an object has beside what is shown of it.
+/// Hidden parts of an object.
 #[derive(Default)]
-struct Known {
+struct HiddenParts {
     /// Values of fields that are not below a list or map.
     values: Vec<(Path, Bytes)>,
-    /// Sections of which something was cut: which, as it is shown, as it is stored.
+    /// Sections with cut fields: index, shown form, stored form.
     sections: Vec<(usize, Bytes, Bytes)>,
 }
 
 impl Fields {
-    /// Cuts an object's unknown fields; what was in them.
-    fn cut(&self, key: &Key, object: &mut Sections) -> Known {
-        let mut known = Known::default();
+    /// Cuts an object's unknown fields; returns them.
+    fn cut(&self, key: &Key, object: &mut Sections) -> HiddenParts {
+        let mut known = HiddenParts::default();
         for field in self.unknown.get(&key.resource).into_iter().flatten() {
             let part = field.part();
             let Some((without, value)) = field.cut(&object.parts[part]) else { continue };
@@ -124,10 +124,10 @@ impl Lens for Fields {
     fn show_new(&self, entry: &Entry) -> Option<Sections> {
         let mut kept = lock(&self.kept);
         let mut object = entry.object.clone();
-        // The server leaves out what it does not know when it writes: only what was kept has been put back.
+        // The server leaves out fields that it does not know when it writes: only kept values have been restored.
         let is_new = entry.revision > kept.at;
         let is_shown = is_new && entry.writer.0 == self.writer && !kept.objects.contains_key(&entry.key);
-        let known = if is_shown { Known::default() } else { self.cut(&entry.key, &mut object) };
+        let known = if is_shown { HiddenParts::default() } else { self.cut(&entry.key, &mut object) };
         let is_cut = !known.sections.is_empty();
         if is_new {
             kept.at = entry.revision;
@@ -178,18 +178,18 @@ impl Lens for Fields {
     }
 }
 
-/// The section that holds a field: that of the status, or of all fields but `metadata` and `status`.
+/// Index of the section that holds a field: that of the status, or of all fields but `metadata` and `status`.
 fn part_of(path: Path) -> usize {
     if path.first() == Some(&"status") { 4 } else { 3 }
 }
 
-/// True if an object lacks a field and has what the field's default needs.
+/// True if an object lacks a field and has the parent that the field's default needs.
 pub(crate) fn lacks(object: &Sections, field: &ReleasedField) -> bool {
-    // The name alone tells nothing: other parents may have a field of the same name.
+    // A match of the name alone proves nothing: other parents may have a field of the same name.
     lacks_at(&object.parts[part_of(field.path)], field.path, field.default == FieldDefault::Always)
 }
 
-/// `creates_parent`: a missing parent counts as one that lacks the field.
+/// True if a section lacks the field at a path; `creates_parent`: a missing parent counts as one that lacks the field.
 fn lacks_at(section: &[u8], path: &[&str], creates_parent: bool) -> bool {
     let Some((name, rest)) = path.split_first() else { return false };
     let found = Pairs::new(section).find(|(found, ..)| *found == name.as_bytes());
@@ -212,7 +212,7 @@ fn cut_at(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
     let (name, rest) = path.split_first()?;
     let (_, start, end) = Pairs::new(section).find(|(found, ..)| *found == name.as_bytes())?;
     if rest.is_empty() {
-        // `,"NAME":` stands before the value.
+        // `,"NAME":` precedes the value.
         let begin = start - name.len() - 4;
         return Some(([&section[..begin], &section[end..]].concat(), Bytes::copy_from_slice(&section[start..end])));
     }
@@ -223,7 +223,7 @@ fn cut_at(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
     Some((enclose(section, start, end, &without), value))
 }
 
-/// As [`cut_at`], of each item of the list or map that is the value from `start` to `end`.
+/// Cuts the field at `path`, like [`cut_at`], from each item of the list or map that is the value from `start` to `end`.
 fn cut_each(section: &[u8], start: usize, end: usize, path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
     let (mut whole, mut at, mut last) = (Vec::with_capacity(section.len()), 0, None);
     for (start, end) in items(section, start, end) {
@@ -237,11 +237,11 @@ fn cut_each(section: &[u8], start: usize, end: usize, path: &[&str]) -> Option<(
     Some((whole, last?))
 }
 
-/// Begin and end of each item of a list, or of each value of a map.
+/// Returns begin and end of each item of a list, or of each value of a map.
 fn items(section: &[u8], start: usize, end: usize) -> Vec<(usize, usize)> {
     if section[start] == b'{' {
         let Some(inner) = inner(section, start, end) else { return Vec::new() };
-        // A comma was put before the first.
+        // A comma was inserted before the first.
         return Pairs::new(&inner).map(|(_, from, to)| (start + from, start + to)).collect();
     }
     let (mut found, mut at) = (Vec::new(), start + 1);
@@ -253,7 +253,7 @@ fn items(section: &[u8], start: usize, end: usize) -> Vec<(usize, usize)> {
     found
 }
 
-/// Where the value ends that begins at `at`.
+/// Returns the end of the value that begins at `at`.
 fn value_end(text: &[u8], mut at: usize) -> usize {
     let mut depth = 0_usize;
     let mut is_text = false;
@@ -272,7 +272,7 @@ fn value_end(text: &[u8], mut at: usize) -> usize {
     at.min(text.len())
 }
 
-/// `section` with the field at `path`, which comes last in its parent; `None`: it has no such parent.
+/// Returns `section` with the field at `path`, as the last one in its parent; `None`: it has no such parent.
 fn put(section: &[u8], path: &[&str], value: &[u8]) -> Option<Vec<u8>> {
     let (name, rest) = path.split_first()?;
     if rest.is_empty() {
@@ -289,14 +289,14 @@ fn put(section: &[u8], path: &[&str], value: &[u8]) -> Option<Vec<u8>> {
     Some(enclose(section, start, end, &whole))
 }
 
-/// The fields of the object that is the value from `start` to `end`, as a sequence of `,"name":value`.
+/// Returns the fields of the object that is the value from `start` to `end`, as a sequence of `,"name":value`.
 fn inner(section: &[u8], start: usize, end: usize) -> Option<Vec<u8>> {
     let fields = section.get(start..end)?.strip_prefix(b"{")?.strip_suffix(b"}")?;
     let comma: &[u8] = if fields.is_empty() { b"" } else { b"," };
     Some([comma, fields].concat())
 }
 
-/// `section` with these fields in place of those of the value from `start` to `end`.
+/// Returns `section` with these fields instead of those of the value from `start` to `end`.
 fn enclose(section: &[u8], start: usize, end: usize, fields: &[u8]) -> Vec<u8> {
     let fields = fields.strip_prefix(b",").unwrap_or(fields);
     [&section[..start], b"{", fields, b"}", &section[end..]].concat()
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_replaces_what_is_there_and_goes_with_its_parent() {
+    fn a_put_field_replaces_the_old_one_and_needs_its_parent() {
         let put =
             |section: &str| put(section.as_bytes(), PATH, b"2").map(|whole| String::from_utf8(whole).expect("text"));
         let whole = Some(r#","spec":{"maintenance":{"a":1,"autoRotation":2}}"#.to_owned());

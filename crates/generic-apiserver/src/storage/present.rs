@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects as their kind has them now, whatever it was when they were stored. Of kinds that users define: what the schema
-//! does not name is pruned, and what is missing has its default. Of kinds that had fewer fields in older releases: a field
-//! that came later has its default.
+//! Objects in the form that their kind has now, whatever it was when they were stored. For custom kinds: fields that
+//! the schema does not name are pruned, and missing ones have their default. For kinds that had fewer fields in older
+//! releases: a field that was added later has its default.
 //!
 //! Source: `schemaCoercingDecoder` and the defaulting of pkg/apiserver/customresource_handler.go,
 //! k8s.io/apiextensions-apiserver; the decoder with defaults of pkg/server/storage/storage_codec.go, k8s.io/apiserver.
@@ -14,7 +14,7 @@ use eventlog::{EventLog, Key, Sections};
 use super::view::{self, Lens};
 use crate::kind::Kind;
 
-/// The log as a server of these kinds sees it; the log itself if no kind changes stored objects.
+/// Returns the log as a server of these kinds sees it; the log itself if no kind changes stored objects.
 ///
 /// Entries of `writer`, the server itself, are not changed: a write is decoded, defaulted and pruned before it is stored.
 pub(crate) fn view(log: Arc<dyn EventLog>, kinds: &[Arc<dyn Kind>], writer: u64) -> Arc<dyn EventLog> {

@@ -2,14 +2,14 @@
 //! The beginning of a watch that starts before the ring: read from the log, at the pace of the watching client.
 //!
 //! ```text
-//! asked        at                 floor          position
+//! request      at                 floor          position
 //!   │ delivered │ next piece … │    │ ring … ─────▶ │ live
 //! ```
 //!
-//! A piece is read when everything before it was taken, so that a queue holds no more than a piece, however much there
-//! is to tell. The watcher is registered once the ring reaches back to where the reading stands; then the ring's changes
-//! are queued under the lock under which new ones are told: nothing is missing at the seam, and nothing comes twice. No
-//! barrier passes a watcher that is not registered yet.
+//! A piece is read when everything before it was taken, so that a queue holds no more than a piece, however long the
+//! history is. The watcher is registered once the ring reaches back to the revision read so far; then the ring's
+//! changes are queued under the lock under which new ones are delivered: nothing is missing at the seam, and nothing is
+//! delivered twice. No barrier passes a watcher that is not registered yet.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -20,33 +20,33 @@ use eventlog::{Entry, ReadError, Revision};
 use super::watcher::Watcher;
 use super::{CollectionId, Store, StoreError, event_of};
 
-/// Revisions that are read in one go.
+/// Maximum number of revisions in a piece.
 const PIECE: u64 = 1024;
 
 type Piece = BoxFuture<Result<Vec<Arc<Entry>>, ReadError>>;
 
-/// Reads for a watcher what came before the ring.
+/// Reads the changes before the ring for a watcher.
 pub(crate) struct Replay {
     store: Arc<Store>,
     id: CollectionId,
     watcher: Arc<Watcher>,
-    /// Everything up to here was queued.
+    /// Revision up to which everything was queued.
     at: Revision,
-    /// What is being read, and up to where.
+    /// Revision up to which the pending piece extends, and the piece.
     reading: Option<(Revision, Piece)>,
 }
 
-/// How far a replay has come.
+/// Progress of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// Something was queued; there may be more.
+    /// Items were queued; there may be more.
     Queued,
-    /// Everything was queued, and the watcher is told what comes.
+    /// Everything was queued, and the watcher receives new changes.
     Done,
 }
 
 impl Replay {
-    /// Queues the changes after `from`, or a first piece of them: then what reads on.
+    /// Queues the changes after `from`, or a first piece of them; in the latter case returns the replay of the others.
     pub(super) async fn begin(
         store: &Arc<Store>,
         id: CollectionId,
@@ -54,7 +54,7 @@ impl Replay {
         watcher: &Arc<Watcher>,
     ) -> Result<Option<Self>, StoreError> {
         let mut replay = Self { store: store.clone(), id, watcher: watcher.clone(), at: from, reading: None };
-        // The first piece shows whether the log still has what was asked for.
+        // The first piece shows whether the log still has the requested revision.
         if replay.join() {
             return Ok(None);
         }
@@ -65,15 +65,15 @@ impl Replay {
         Ok((!replay.join()).then_some(replay))
     }
 
-    /// Up to where everything was queued.
+    /// Returns the revision up to which everything was queued.
     pub(crate) fn at(&self) -> Revision {
         self.at
     }
 
-    /// Queues the next piece; to be called when the watcher's queue is empty, and not after [`Progress::Done`].
+    /// Queues the next piece; must be called only when the watcher's queue is empty, and not after [`Progress::Done`].
     ///
     /// # Errors
-    /// The log has forgotten what comes next, or is closed.
+    /// The log has discarded the next entries, or is closed.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Progress, StoreError>> {
         if self.reading.is_none() && self.join() {
             return Poll::Ready(Ok(Progress::Done));
@@ -86,14 +86,14 @@ impl Replay {
             Err(error) => Poll::Ready(Err(error.into())),
             Ok(entries) if self.queue(&entries, to) => Poll::Ready(Ok(Progress::Queued)),
             Ok(_) => {
-                // A long stretch that says nothing to this watch must not keep the thread from others.
+                // A long history without changes for this watch must not keep the thread from others.
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
         }
     }
 
-    /// Registers the watcher if the ring reaches back to here; begins to read the next piece otherwise.
+    /// Registers the watcher if the ring reaches back to this position; otherwise begins to read the next piece.
     fn join(&mut self) -> bool {
         match self.store.join(self.id, self.at, &self.watcher) {
             Ok(()) => true,
@@ -105,7 +105,7 @@ impl Replay {
         }
     }
 
-    /// Queues what a piece has for the watcher; whether that is anything.
+    /// Queues the changes of a piece that the watcher selects; returns true if there are any.
     fn queue(&mut self, entries: &[Arc<Entry>], to: Revision) -> bool {
         let kind = self.store.kind(self.id);
         let resource = &kind.names().log_resource;

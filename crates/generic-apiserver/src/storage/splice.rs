@@ -25,7 +25,7 @@ pub(crate) fn annotate(out: &mut Vec<u8>, section: &[u8], key: &str, value: &str
 }
 
 fn into_annotations(out: &mut Vec<u8>, section: &[u8], start: usize, end: usize, key: &str, entry: &str) {
-    // The pairs inside the braces start without a comma: give them one, so that both levels read alike.
+    // The pairs inside the braces start without a comma: add one, so that both levels are read in the same way.
     let mut inner = vec![b','];
     inner.extend_from_slice(&section[start + 1..end - 1]);
     let empty = inner.iter().all(|byte| *byte == b',' || byte.is_ascii_whitespace());
@@ -88,7 +88,7 @@ impl<'a> Pairs<'a> {
             at += memchr2(b'"', b'\\', self.text.get(at..)?)?;
             match self.text[at] {
                 b'"' => return Some(at + 1),
-                // The escaped character is no end.
+                // The escaped character does not end the string.
                 _ => at += 2,
             }
         }

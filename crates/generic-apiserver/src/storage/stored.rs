@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::kind::{AnyObject, Kind};
 use crate::storage::{lock, splice};
 
-/// Where an object lives, as one text whose order is the order of lists: `cluster/namespace/name`, the namespace empty
-/// for cluster-scoped objects.
+/// Returns the path of an object, a text whose order is the order of lists: `cluster/namespace/name`, the namespace
+/// empty for cluster-scoped objects.
 pub(crate) fn path(cluster: &str, namespace: &str, name: &str) -> String {
     let mut path = String::with_capacity(cluster.len() + namespace.len() + name.len() + 2);
     path.push_str(cluster);
@@ -25,7 +25,7 @@ pub(crate) fn path(cluster: &str, namespace: &str, name: &str) -> String {
     path
 }
 
-/// The encoder's sections as the log's.
+/// Converts the encoder's sections to the log's.
 pub(crate) fn sections(encoded: apimachinery::encode::Sections) -> Sections {
     let apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status } = encoded;
     Sections { parts: [identity, metadata, managed_fields, rest, status] }
@@ -38,15 +38,15 @@ pub(crate) struct Stored {
     pub(crate) name: Arc<str>,
     pub(crate) revision: Revision,
     pub(crate) sections: Sections,
-    decoded: Mutex<Known>,
+    decoded: Mutex<DecodedForm>,
     /// [`Kind::default_served`], once it is decoded from its bytes.
     defaulted: OnceLock<Bytes>,
     shared: OnceLock<Decoded>,
     fields: OnceLock<Vec<String>>,
 }
 
-/// What is known of a version beside its bytes.
-enum Known {
+/// Decoded form of a version.
+enum DecodedForm {
     NotYet,
     Object(Arc<AnyObject>),
     Unreadable,
@@ -60,7 +60,7 @@ impl Stored {
             name: key.name.clone(),
             revision,
             sections,
-            decoded: Mutex::new(Known::NotYet),
+            decoded: Mutex::new(DecodedForm::NotYet),
             defaulted: OnceLock::new(),
             shared: OnceLock::new(),
             fields: OnceLock::new(),
@@ -68,24 +68,24 @@ impl Stored {
     }
 
     pub(crate) fn with_decoded(self, decoded: Arc<AnyObject>) -> Self {
-        Self { decoded: Mutex::new(Known::Object(decoded)), ..self }
+        Self { decoded: Mutex::new(DecodedForm::Object(decoded)), ..self }
     }
 
-    /// The typed object, if it is kept.
+    /// Returns the typed object, if it is kept.
     pub(crate) fn known(&self) -> Option<Arc<AnyObject>> {
         match &*lock(&self.decoded) {
-            Known::Object(object) => Some(object.clone()),
-            Known::NotYet | Known::Unreadable => None,
+            DecodedForm::Object(object) => Some(object.clone()),
+            DecodedForm::NotYet | DecodedForm::Unreadable => None,
         }
     }
 
-    /// As [`super::Store::decoded`].
+    /// Returns the typed object, like [`super::Store::decoded`], and keeps it.
     pub(super) fn decode(&self, kind: &dyn Kind) -> Option<Arc<AnyObject>> {
         let mut known = lock(&self.decoded);
         match &*known {
-            Known::Object(object) => return Some(object.clone()),
-            Known::Unreadable => return None,
-            Known::NotYet => {}
+            DecodedForm::Object(object) => return Some(object.clone()),
+            DecodedForm::Unreadable => return None,
+            DecodedForm::NotYet => {}
         }
         match kind.read_served(&self.bytes()) {
             Ok(mut object) => {
@@ -93,19 +93,20 @@ impl Stored {
                     let _ = self.defaulted.set(defaulted);
                 }
                 let object: Arc<AnyObject> = Arc::from(object);
-                *known = Known::Object(object.clone());
+                *known = DecodedForm::Object(object.clone());
                 Some(object)
             }
             Err(error) => {
                 let resource = &kind.names().log_resource;
                 tracing::error!(%resource, name = %self.name, error, "cannot read a stored object");
-                *known = Known::Unreadable;
+                *known = DecodedForm::Unreadable;
                 None
             }
         }
     }
 
-    /// The sections as the encoder's, with the defaults that the typed object has: a change is told from these.
+    /// Returns the sections as the encoder's, with the defaults that the typed object has: changes are detected
+    /// relative to these.
     pub(crate) fn defaulted_sections(&self) -> apimachinery::encode::Sections {
         let mut sections = self.encoder_sections();
         if let Some(defaulted) = self.defaulted.get() {
@@ -119,31 +120,31 @@ impl Stored {
         apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status }
     }
 
-    /// Whether the typed object is kept.
+    /// True if the typed object is kept.
     pub(crate) fn is_decoded(&self) -> bool {
-        matches!(&*lock(&self.decoded), Known::Object(_))
+        matches!(&*lock(&self.decoded), DecodedForm::Object(_))
     }
 
-    /// What clients of this process share of this version.
+    /// Returns the decoded form that clients of this process share.
     pub(crate) fn shared(&self) -> &Decoded {
         self.shared.get_or_init(|| match &*lock(&self.decoded) {
-            Known::Object(object) => Decoded::new(object.clone()),
-            Known::NotYet | Known::Unreadable => Decoded::default(),
+            DecodedForm::Object(object) => Decoded::new(object.clone()),
+            DecodedForm::NotYet | DecodedForm::Unreadable => Decoded::default(),
         })
     }
 
-    /// Drops the typed object: a reader that still wants it decodes the bytes again.
+    /// Drops the typed object: a later reader decodes the bytes again.
     pub(crate) fn forget_decoded(&self) {
         if let Some(shared) = self.shared.get() {
             shared.release();
         }
         let mut known = lock(&self.decoded);
-        if let Known::Object(_) = &*known {
-            *known = Known::NotYet;
+        if let DecodedForm::Object(_) = &*known {
+            *known = DecodedForm::NotYet;
         }
     }
 
-    /// The object as it is served.
+    /// Returns the object as it is served.
     pub(crate) fn bytes(&self) -> Bytes {
         let mut out = Vec::with_capacity(self.size());
         self.write(&mut out);
@@ -159,13 +160,13 @@ impl Stored {
         self.write_with(out, &self.sections.parts[0], None);
     }
 
-    /// As [`Stored::write`], with an annotation that names the cluster.
+    /// Appends the object, like [`Stored::write`], with an annotation that names the cluster.
     pub(crate) fn write_annotated(&self, out: &mut Vec<u8>, annotation: &str) {
         self.write_with(out, &self.sections.parts[0], Some(annotation));
     }
 
-    /// Writes the object as [`Stored::write`] does, without kind and version, and with an annotation that names the cluster if
-    /// there is one.
+    /// Appends the object, like [`Stored::write`], without kind and version, and with an annotation that names the
+    /// cluster if there is one.
     pub(crate) fn write_item(&self, out: &mut Vec<u8>, annotation: Option<&str>) {
         const METADATA: &[u8] = b"\"metadata\":";
         let identity = &self.sections.parts[0];
@@ -187,14 +188,14 @@ impl Stored {
         }
     }
 
-    /// `metadata.labels`, read from the bytes.
+    /// Returns `metadata.labels`, read from the bytes.
     pub(crate) fn labels(&self) -> TextMap {
         let metadata = &self.sections.parts[1];
         let labels = splice::Pairs::new(metadata).find(|(name, ..)| *name == b"labels");
         labels.and_then(|(_, start, end)| serde_json::from_slice(&metadata[start..end]).ok()).unwrap_or_default()
     }
 
-    /// The stored `status`, if there is one.
+    /// Returns the stored `status`, if there is one.
     pub(crate) fn status(&self) -> Option<Value> {
         let text = self.sections.parts[4].strip_prefix(b",")?;
         let mut object = Vec::with_capacity(text.len() + 1);
@@ -204,7 +205,7 @@ impl Stored {
         tree.get_mut("status").map(Value::take)
     }
 
-    /// Value of the kind's field selector number `index`.
+    /// Returns the value of the kind's field selector number `index`.
     pub(crate) fn field(&self, kind: &dyn Kind, index: usize) -> &str {
         let values = self.fields.get_or_init(|| {
             let tree: Value = serde_json::from_slice(&self.bytes()).unwrap_or_default();
@@ -228,7 +229,7 @@ fn write_revision(out: &mut Vec<u8>, revision: Revision) {
     let _ = write!(out, ",\"resourceVersion\":\"{revision}\"");
 }
 
-/// The scalar at `a.b.c` as text; of several alternatives `a.b|c` the first that is not empty; `=x` is the text x.
+/// Returns the scalar at `a.b.c` as text; of several alternatives `a.b|c` the first that is not empty; `=x` is the text x.
 fn text_at(tree: &Value, paths: &str) -> String {
     for path in paths.split('|') {
         if let Some(text) = path.strip_prefix('=') {
@@ -269,20 +270,20 @@ impl EventType {
     }
 }
 
-/// One change of one object, shared by everybody who watches.
+/// One change of one object, shared by all watchers.
 pub(crate) struct Event {
     pub(crate) revision: Revision,
     pub(crate) path: Arc<str>,
-    /// Before the change, at its own revision.
+    /// The object before the change, at its own revision.
     pub(crate) old: Option<Arc<Stored>>,
-    /// After the change; `None` for a deletion.
+    /// The object after the change; `None` for a deletion.
     pub(crate) new: Option<Arc<Stored>>,
-    /// The last state at the revision of this change: what a `DELETED` frame shows.
+    /// The last state at the revision of this change, for `DELETED` frames.
     gone: OnceLock<Arc<Stored>>,
     frames: Mutex<Frames>,
 }
 
-/// Frames of an event's own type, once somebody was sent them.
+/// Frames of an event's own type, built when they are first sent.
 #[derive(Default)]
 struct Frames {
     plain: Option<Bytes>,
@@ -295,13 +296,13 @@ impl Event {
         Self { revision, path, old, new, gone: OnceLock::new(), frames: Mutex::default() }
     }
 
-    /// For a deletion whose entry tells the last state.
+    /// Sets the last state, for a deletion whose entry contains it.
     pub(crate) fn with_gone(self, gone: Arc<Stored>) -> Self {
         let _ = self.gone.set(gone);
         self
     }
 
-    /// How much memory its objects take, in bytes.
+    /// Returns the size of its objects in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
         [&self.old, &self.new].into_iter().flatten().map(|object| object.size()).sum()
     }
@@ -314,7 +315,7 @@ impl Event {
         }
     }
 
-    /// The object that a frame of this type shows.
+    /// Returns the object that a frame of this type shows.
     pub(crate) fn shown(&self, type_: EventType) -> &Arc<Stored> {
         if type_ != EventType::Deleted
             && let Some(new) = &self.new
@@ -328,7 +329,7 @@ impl Event {
         })
     }
 
-    /// The frame of a watch in plain JSON, with its line feed; made once for the event's own type, and kept for others
+    /// Returns the frame of a watch in plain JSON, with its line feed; built once for the event's own type, and shared
     /// until [`Event::forget_frames`].
     pub(crate) fn frame(&self, type_: EventType, annotation: Option<&str>) -> Bytes {
         let make = || frame(type_, self.shown(type_), annotation);
@@ -340,13 +341,13 @@ impl Event {
         shared.get_or_insert_with(make).clone()
     }
 
-    /// Everybody who watches was sent it: a frame says what the object's bytes say, and can be made again.
+    /// Drops the frames, after all watchers were sent them: they can be built again from the object's bytes.
     pub(crate) fn forget_frames(&self) {
         *lock(&self.frames) = Frames::default();
     }
 }
 
-/// The frame of a watch in plain JSON, with its line feed.
+/// Returns the frame of a watch in plain JSON, with its line feed.
 pub(crate) fn frame(type_: EventType, object: &Stored, annotation: Option<&str>) -> Bytes {
     let mut out = Vec::with_capacity(object.size() + 128);
     out.extend_from_slice(b"{\"type\":\"");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The log through a lens: what is read of it is shown as a server's kinds have it.
+//! The log through a lens, which converts stored objects to the form that a server's kinds have.
 //!
 //! ```text
 //! log ──entry, state──▶ lens shows ──▶ fold of the server
@@ -15,9 +15,9 @@ use eventlog::{
 };
 use futures::{FutureExt, StreamExt};
 
-/// How a server sees objects of the log.
+/// Conversion between the stored form of objects and the form that a server sees.
 pub(crate) trait Lens: Send + Sync + 'static {
-    /// Whether objects of a resource may be shown otherwise than they are stored.
+    /// True if the shown form of a resource's objects may differ from the stored form.
     fn concerns(&self, resource: &str) -> bool;
 
     /// True if a writer stores objects exactly as this lens shows them, so that its entries need no conversion.
@@ -25,22 +25,22 @@ pub(crate) trait Lens: Send + Sync + 'static {
         false
     }
 
-    /// Makes of a stored object what is shown; only for resources that the lens concerns.
+    /// Converts a stored object to the shown form; only for resources that the lens concerns.
     fn show(&self, key: &Key, object: &mut Sections);
 
-    /// As [`Lens::show`] for the object of an entry that is newer than all others; `None` if it is shown as it is stored.
+    /// Converts the object of an entry that is newer than all others, like [`Lens::show`]; `None`: it is shown as it is stored.
     fn show_new(&self, entry: &Entry) -> Option<Sections> {
         let mut object = entry.object.clone();
         self.show(&entry.key, &mut object);
         Some(object)
     }
 
-    /// Shows all objects at a revision; the server goes on from there if it has not read any further.
+    /// Converts all objects at a revision; the server continues from there if it has not read any further.
     fn show_state(&self, _revision: Revision, state: &mut Snapshot) {
         self.show_all(state);
     }
 
-    /// Shows objects of the past.
+    /// Converts objects of the past.
     fn show_all(&self, state: &mut Snapshot) {
         for (key, _, object) in state {
             if self.concerns(&key.resource) {
@@ -49,11 +49,11 @@ pub(crate) trait Lens: Send + Sync + 'static {
         }
     }
 
-    /// Makes of a change what is stored.
+    /// Converts a change to the stored form.
     fn restore(&self, _append: &mut Append) {}
 }
 
-/// The log as it is seen through a lens.
+/// Returns the log as it is seen through a lens.
 pub(crate) fn through(log: Arc<dyn EventLog>, lens: impl Lens) -> Arc<dyn EventLog> {
     Arc::new(View { log, lens: Arc::new(lens) })
 }
@@ -69,7 +69,7 @@ impl<L> fmt::Debug for View<L> {
     }
 }
 
-/// A new entry as the server sees it. Its previous version stays as it is stored: the fold has the one that was shown.
+/// Returns a new entry as the server sees it. Its previous version stays in the stored form: the fold has the shown one.
 fn new_entry(lens: &impl Lens, entry: Arc<Entry>) -> Arc<Entry> {
     if !lens.concerns(&entry.key.resource) || lens.is_shown_by(entry.writer.0) {
         return entry;
@@ -80,7 +80,7 @@ fn new_entry(lens: &impl Lens, entry: Arc<Entry>) -> Arc<Entry> {
     }
 }
 
-/// An entry of history as the server sees it, with its previous version.
+/// Returns an entry of history as the server sees it, with its previous version.
 fn past_entry(lens: &impl Lens, entry: Arc<Entry>) -> Arc<Entry> {
     if !lens.concerns(&entry.key.resource) {
         return entry;
@@ -166,7 +166,7 @@ mod tests {
     /// Number of the writer that stores objects as they are shown.
     const OWN: u64 = 1;
 
-    /// Shows another identity of each object, so that a test sees which versions it was given.
+    /// Lens that shows another identity of each object, so that a test sees which versions were converted.
     struct Marks;
 
     impl Lens for Marks {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn own_entries_are_not_looked_at_and_all_others_are() {
+    async fn own_entries_are_not_converted_and_all_others_are() {
         let log = through(Arc::new(MemoryLog::new()), Marks);
         let mut subscription = log.subscribe(Revision(0), None).expect("nothing is compacted");
         let mut told = Vec::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who watches: a filter and a bounded queue of what was not sent yet.
+//! A watcher: a filter and a bounded queue of items that were not sent yet.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use super::stored::{Event, EventType, Stored};
 use crate::kind::Kind;
 use crate::selection::Selection;
 
-/// A watcher that has more frames than this waiting, beside its initial state, is cut; it watches again from where it
-/// was.
+/// Maximum number of waiting frames of a watcher, not counting its initial state. A watcher with more is cut; its
+/// client watches again from its last position.
 const QUEUE: usize = 16_384;
 
-/// What a watcher gets next.
+/// Item in the queue of a watcher.
 pub(crate) enum Item {
-    /// The initial state.
+    /// An object of the initial state.
     Initial(Arc<Stored>),
-    /// A change, and how it looks through the selection.
+    /// A change, and its type in the watcher's selection.
     Change(EventType, Arc<Event>),
     /// Everything up to the revision was delivered.
     Bookmark(Revision, Occasion),
 }
 
-/// Why a bookmark is sent.
+/// Reason for a bookmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occasion {
     /// The initial state ends here.
@@ -41,10 +41,10 @@ struct Queue {
     items: VecDeque<Item>,
     waker: Option<Waker>,
     position: Revision,
-    /// Frames of the initial state, which no limit counts.
+    /// Number of frames of the initial state, which are not limited.
     initial: usize,
     closed: bool,
-    /// Items that were queued so far, each of which is a line of the watch.
+    /// Number of items that were queued so far, each of which is a line of the watch.
     told: u64,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Watcher {
     kind: Arc<dyn Kind>,
     selection: Selection,
     bookmarks: bool,
-    /// Number of the watch of a process that takes part in landscape time.
+    /// Number of the watch of a process that participates in landscape time.
     participant: Option<u64>,
     queue: Mutex<Queue>,
 }
@@ -70,7 +70,7 @@ impl Watcher {
         Self { kind, selection, bookmarks, participant: None, queue: Mutex::default() }
     }
 
-    /// As a participant's watch with this number.
+    /// Marks the watcher as a participant's watch with this number.
     pub(crate) fn of_participant(self, number: u64) -> Self {
         Self { participant: Some(number), ..self }
     }
@@ -83,7 +83,7 @@ impl Watcher {
         lock(&self.queue).closed
     }
 
-    /// Ends the stream after what is queued: nothing more is queued.
+    /// Ends the stream after the queued items: nothing more is queued.
     pub(crate) fn close(&self) {
         let mut queue = lock(&self.queue);
         queue.closed = true;
@@ -104,7 +104,7 @@ impl Watcher {
         }
     }
 
-    /// The initial state is complete at `position`.
+    /// Marks the initial state as complete at `position`.
     pub(super) fn synced(&self, position: Revision) {
         let mut queue = lock(&self.queue);
         queue.position = position;
@@ -119,7 +119,7 @@ impl Watcher {
         queue.position = queue.position.max(position);
     }
 
-    /// Queues a bookmark behind everything, if the client asked for bookmarks.
+    /// Queues a bookmark after all other items, if the client requested bookmarks.
     pub(crate) fn bookmark(&self) {
         let mut queue = lock(&self.queue);
         if self.bookmarks && !queue.closed {
@@ -128,20 +128,20 @@ impl Watcher {
         }
     }
 
-    /// Number of a participant's watch, and how many lines it has been given. `None`: it is no participant's, or it has
-    /// ended.
+    /// Returns the number of a participant's watch, and the number of lines delivered to it. `None`: it is not a
+    /// participant's watch, or it has ended.
     pub(super) fn told(&self) -> Option<(u64, u64)> {
         let watch = self.participant?;
         let queue = lock(&self.queue);
         (!queue.closed).then_some((watch, queue.told))
     }
 
-    /// Whether the one who watches takes part in landscape time.
+    /// True if the watching client participates in landscape time.
     pub(super) fn is_participants(&self) -> bool {
         self.participant.is_some()
     }
 
-    /// Queues a change that it selects; answers whether it does.
+    /// Queues a change if the watcher selects it; returns true if it does.
     pub(super) fn offer(&self, event: &Arc<Event>) -> bool {
         if !event.path.starts_with(&*self.selection.prefix) {
             return false;
@@ -175,12 +175,12 @@ impl Watcher {
         }
     }
 
-    /// The next item, if one waits.
+    /// Returns the next item, if one is queued.
     pub(crate) fn waiting(&self) -> Option<Item> {
         lock(&self.queue).items.pop_front()
     }
 
-    /// The next item; `None` at the end of the stream.
+    /// Returns the next item; `None` at the end of the stream.
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Item>> {
         let mut queue = lock(&self.queue);
         if let Some(item) = queue.items.pop_front() {
@@ -249,7 +249,7 @@ mod tests {
         for (initial, changes, expected) in [
             (0, QUEUE, (QUEUE, false)),
             (0, QUEUE + 1, (0, true)),
-            // However long the initial state is, it does not count; its bookmark does not either.
+            // The initial state does not count, however long it is, and neither does its bookmark.
             (10, QUEUE - 1, (10 + QUEUE, false)),
         ] {
             let watcher = watcher();
@@ -267,10 +267,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_participants_watch_was_told_is_counted_until_it_ends() {
+    fn lines_of_a_participants_watch_are_counted_until_it_ends() {
         let object = Arc::new(Stored::new(&Key::new("a", "/things", "", "t"), Revision(1), Sections::default()));
         let event = Arc::new(Event::new(Revision(1), "a//t".into(), None, Some(object.clone())));
-        assert_eq!(watcher().told(), None, "nobody asks");
+        assert_eq!(watcher().told(), None, "not a participant's watch");
         let watcher = watcher().of_participant(7);
         assert_eq!(watcher.told(), Some((7, 0)));
         watcher.initial(&object);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which webhook is asked about which request.
+//! Configurations of webhooks, and the rules that select webhooks for requests.
 
 use apimachinery::meta::TextMap;
 
@@ -8,7 +8,7 @@ use apimachinery::selector::Labels;
 use chrono::TimeDelta;
 use serde::Deserialize;
 
-/// A ValidatingWebhookConfiguration or a MutatingWebhookConfiguration, as far as it acts.
+/// A ValidatingWebhookConfiguration or a MutatingWebhookConfiguration; fields without effect are left out.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Configuration {
@@ -30,7 +30,7 @@ pub(crate) struct Webhook {
     reinvocation_policy: String,
 }
 
-/// Where a webhook is.
+/// Address of a webhook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClientConfig {
@@ -42,7 +42,7 @@ pub struct ClientConfig {
     pub ca_bundle: String,
 }
 
-/// A Service, and what of it.
+/// A reference to a Service.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ServiceReference {
@@ -52,7 +52,7 @@ pub struct ServiceReference {
     pub name: String,
     /// Path of requests.
     pub path: String,
-    /// Port; 443 without one.
+    /// Port; `None`: 443.
     pub port: Option<u16>,
 }
 
@@ -66,28 +66,28 @@ struct Rule {
     scope: String,
 }
 
-/// What a request is about.
+/// Attributes of a request that rules and selectors match.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestAttributes<'a> {
     pub(crate) operation: &'a str,
     pub(crate) group: &'a str,
     pub(crate) version: &'a str,
     pub(crate) resource: &'a str,
     pub(crate) subresource: &'a str,
     pub(crate) namespace: &'a str,
-    /// Labels of the namespace; `None` for what has none.
+    /// Labels of the namespace; `None` for cluster-scoped objects.
     pub(crate) namespace_labels: Option<&'a TextMap>,
     /// Labels of the new and of the stored object.
     pub(crate) labels: [Option<&'a TextMap>; 2],
 }
 
 impl Webhook {
-    /// Whether it is to be asked.
-    pub(crate) fn concerns(&self, asked: &Asked<'_>) -> bool {
+    /// True if rules and selectors of the webhook match the request.
+    pub(crate) fn concerns(&self, asked: &RequestAttributes<'_>) -> bool {
         if !self.rules.iter().any(|rule| rule.matches(asked)) {
             return false;
         }
-        // A selector that cannot be read selects everything: rather ask too often.
+        // A selector that cannot be read selects everything: an unnecessary call is preferred to a missing one.
         let selects = |selector: &LabelSelector, labels: &TextMap| {
             Labels::from_selector(selector).map_or(true, |selector| selector.matches(labels))
         };
@@ -98,17 +98,17 @@ impl Webhook {
         objects.any(|labels| selects(&self.object_selector, labels))
     }
 
-    /// Whether a webhook that cannot be asked counts as one that allows.
+    /// True if a webhook that cannot be called counts as one that allows.
     pub(crate) fn fails_open(&self) -> bool {
         self.failure_policy == "Ignore"
     }
 
-    /// Whether it may be asked in a dry run.
+    /// True if the webhook may be called in a dry run.
     pub(crate) fn knows_dry_run(&self) -> bool {
         matches!(self.side_effects.as_str(), "None" | "NoneOnDryRun")
     }
 
-    /// Whether it is asked again when others have changed the object after it.
+    /// True if the webhook is called again when later webhooks have changed the object.
     pub(crate) fn is_reinvoked(&self) -> bool {
         self.reinvocation_policy == "IfNeeded"
     }
@@ -117,7 +117,7 @@ impl Webhook {
         TimeDelta::seconds(i64::from(self.timeout_seconds.unwrap_or(10)))
     }
 
-    /// Where it is, as messages show it.
+    /// URL of the webhook in messages.
     pub(crate) fn url(&self) -> String {
         let timeout = format!("timeout={}s", self.timeout().num_seconds());
         match &self.client_config.service {
@@ -131,7 +131,7 @@ impl Webhook {
 }
 
 impl Rule {
-    fn matches(&self, asked: &Asked<'_>) -> bool {
+    fn matches(&self, asked: &RequestAttributes<'_>) -> bool {
         let one_of = |list: &[String], value: &str| list.iter().any(|entry| entry == "*" || entry == value);
         let is_namespace = asked.group.is_empty() && asked.resource == "namespaces";
         let namespaced = !is_namespace && !asked.namespace.is_empty();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     /// A creation of a gizmo.
-    const GIZMO: Asked<'static> = Asked {
+    const GIZMO: RequestAttributes<'static> = RequestAttributes {
         operation: "CREATE",
         group: "things.example.com",
         version: "v1",
@@ -205,7 +205,7 @@ mod tests {
                 rule[key] = value.clone();
             }
             let empty = TextMap::new();
-            let asked = Asked { labels: [Some(&empty), None], ..GIZMO };
+            let asked = RequestAttributes { labels: [Some(&empty), None], ..GIZMO };
             assert_eq!(webhook(json!({ "rules": [rule] })).concerns(&asked), expected, "{change}");
         }
         assert!(!webhook(json!({})).concerns(&GIZMO));
@@ -220,14 +220,19 @@ mod tests {
             webhook(json!({ "rules": [rule] }))
         };
         let empty = TextMap::new();
-        let status = Asked { subresource: "status", labels: [Some(&empty), None], ..GIZMO };
+        let status = RequestAttributes { subresource: "status", labels: [Some(&empty), None], ..GIZMO };
         for (resources, expected) in
             [("gizmos", false), ("*", false), ("gizmos/*", true), ("*/status", true), ("*/*", true)]
         {
             assert_eq!(rule(resources, "*").concerns(&status), expected, "{resources}");
         }
-        let namespace =
-            Asked { group: "", version: "v1", resource: "namespaces", labels: [None, Some(&empty)], ..GIZMO };
+        let namespace = RequestAttributes {
+            group: "",
+            version: "v1",
+            resource: "namespaces",
+            labels: [None, Some(&empty)],
+            ..GIZMO
+        };
         assert!(rule("namespaces", "Cluster").concerns(&namespace));
         assert!(!rule("namespaces", "Namespaced").concerns(&namespace));
     }
@@ -239,7 +244,7 @@ mod tests {
         let (with, without) = (labels(&[("a", "b")]), labels(&[("a", "c")]));
         let by_namespace = webhook(json!({ "rules": all, "namespaceSelector": selects }));
         for (namespace, expected) in [(Some(&with), true), (Some(&without), false), (None, true)] {
-            let asked = Asked { namespace_labels: namespace, labels: [Some(&without), None], ..GIZMO };
+            let asked = RequestAttributes { namespace_labels: namespace, labels: [Some(&without), None], ..GIZMO };
             assert_eq!(by_namespace.concerns(&asked), expected);
         }
         let by_object = webhook(json!({ "rules": all, "objectSelector": selects }));
@@ -250,7 +255,7 @@ mod tests {
             ([None, Some(&with)], true),
             ([None, Some(&without)], false),
         ] {
-            assert_eq!(by_object.concerns(&Asked { labels, ..GIZMO }), expected);
+            assert_eq!(by_object.concerns(&RequestAttributes { labels, ..GIZMO }), expected);
         }
     }
 

@@ -38,7 +38,7 @@ pub enum Name<'a> {
     },
 }
 
-/// Server of the landscape that a name stands for.
+/// Server of the landscape to which a name resolves.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// `host:port`
@@ -154,7 +154,7 @@ impl Dialer {
     }
 }
 
-/// Sends reviews over HTTPS. The server's certificate is judged by the webhook's `caBundle` only.
+/// Sends reviews over HTTPS. The server's certificate is verified by the webhook's `caBundle` only.
 #[derive(Debug)]
 pub struct HttpsCaller(Dialer);
 
@@ -181,7 +181,7 @@ impl HttpsCaller {
 /// Reads a field `caBundle`: base64 of a PEM text.
 ///
 /// # Errors
-/// It is not base64, or holds nothing.
+/// It is not base64, or is empty.
 pub fn bundle(base64: &str) -> Result<String, String> {
     let bundle = ByteString::from_base64(base64)?;
     let authorities = String::from_utf8_lossy(&bundle.0).into_owned();

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Admission webhooks: what ValidatingWebhookConfigurations and MutatingWebhookConfigurations of a cluster ask to be
-//! asked.
+//! Admission webhooks, as configured by ValidatingWebhookConfigurations and MutatingWebhookConfigurations of a cluster.
 //!
 //! ```text
 //! plugins admit → mutating webhooks, one after the other → … validation … → plugins validate → validating webhooks at once
 //! ```
 //!
-//! A webhook is chosen by rules and selectors ([`configuration`]), is sent an AdmissionReview and answers one
-//! ([`review`]); [`services`] resolves Services of the cluster; a [`WebhookCaller`] is the transport. Time-outs are wall
-//! time.
+//! A webhook is selected by rules and selectors ([`configuration`]), receives an AdmissionReview and returns one
+//! ([`review`]); [`services`] resolves Services of the cluster; a [`WebhookCaller`] is the transport. Time-outs are
+//! wall time.
 //!
-//! **Invariants.** Webhooks are never asked about webhook configurations, or a wrong one could not be repaired. A webhook
-//! that is asked again after a lost race sees the new object. A cluster without configurations costs nothing.
+//! **Invariants.** Webhooks are never called for webhook configurations, or a wrong one could not be repaired. A
+//! webhook that is called again after a lost race sees the new object. A cluster without configurations costs nothing.
 //!
 //! Unlike upstream: `matchConditions` are not evaluated, the webhook is called as if they held; every kind is served in
 //! one version only, so `matchPolicy: Equivalent` and `Exact` are the same.
@@ -49,14 +48,14 @@ pub fn is_read(group: &str, plural: &str) -> bool {
     group == GROUP || matches!((group, plural), ("", "services" | "endpoints") | ("discovery.k8s.io", "endpointslices"))
 }
 
-/// Reaches webhooks.
+/// Calls webhooks.
 pub trait WebhookCaller: Send + Sync + fmt::Debug + 'static {
-    /// Sends a review to a webhook of a cluster; returns the body of the answer. `url`: address that upstream would use;
-    /// `endpoint`: endpoint of the webhook's Service, or the reason for which it has none. The caller is dropped when
-    /// `timeout` of wall time has passed.
+    /// Sends a review to a webhook of a cluster; returns the body of the response. `url`: address that upstream would
+    /// use; `endpoint`: endpoint of the webhook's Service, or the reason for which it has none. The caller is dropped
+    /// when `timeout` of wall time has passed.
     ///
     /// # Errors
-    /// The reason for a missing answer, in the form that follows `failed to call webhook: `.
+    /// The reason for a missing response, in the form that follows `failed to call webhook: `.
     fn call<'a>(
         &'a self,
         cluster: &'a str,
@@ -68,7 +67,7 @@ pub trait WebhookCaller: Send + Sync + fmt::Debug + 'static {
     ) -> BoxFuture<'a, Result<Bytes, String>>;
 }
 
-/// A configuration, and of which revision it is.
+/// A configuration and its revision.
 type Read = (Revision, Arc<Configuration>);
 
 /// The webhooks of all clusters of a server.
@@ -77,7 +76,7 @@ pub(crate) struct Webhooks {
     mutating: Option<CollectionId>,
     validating: Option<CollectionId>,
     services: Services,
-    /// Configurations as they were read last, by path.
+    /// Configurations as they were last read, by path.
     read: Mutex<BTreeMap<Arc<str>, Read>>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The AdmissionReview that a webhook is sent, and the one that it answers.
+//! The AdmissionReview that is sent to a webhook, and the one in its response.
 
 use apimachinery::Status;
 use apimachinery::meta::ByteString;
@@ -9,24 +9,24 @@ use serde_json::{Value, json};
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 
-/// A review of a request.
+/// Returns a review of a request.
 pub(crate) fn question(request: Value) -> Value {
     json!({ "apiVersion": API_VERSION, "kind": KIND, "request": request })
 }
 
-/// What a webhook has decided.
+/// Decision of a webhook.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Decision {
-    /// Why not, if not.
+    /// Refusal; `None`: the webhook allows the request.
     pub(crate) denied: Option<Status>,
     /// JSON patch of the object.
     pub(crate) patch: Option<Vec<u8>>,
-    /// Texts for the client.
+    /// Warnings for the client.
     pub(crate) warnings: Vec<String>,
 }
 
 impl Decision {
-    /// The patch of a webhook that allows the request; its warnings are added to `warnings` in any case.
+    /// Returns the patch of a webhook that allows the request; its warnings are added to `warnings` in any case.
     ///
     /// # Errors
     /// The denial.
@@ -51,26 +51,26 @@ struct Review {
 struct Answer {
     uid: String,
     allowed: bool,
-    status: Option<Told>,
+    status: Option<ResponseStatus>,
     patch: Option<String>,
     patch_type: Option<String>,
     warnings: Vec<String>,
 }
 
-/// A `Status` that may lack anything.
+/// A `Status` in which every field is optional.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Told {
+struct ResponseStatus {
     message: String,
     reason: String,
     code: u16,
     details: Option<apimachinery::status::StatusDetails>,
 }
 
-/// What a webhook has answered to a review with this uid.
+/// Returns the decision in a webhook's response to a review with this uid.
 ///
 /// # Errors
-/// Why it is no answer, in upstream's words.
+/// Reason for which the response is invalid, in upstream's text.
 pub(crate) fn decision(webhook: &str, uid: &str, body: &[u8]) -> Result<Decision, String> {
     let invalid = |reason: String| format!("received invalid webhook response: {reason}");
     let review: Review = serde_json::from_slice(body).map_err(|error| format!("failed to call webhook: {error}"))?;
@@ -101,7 +101,7 @@ pub(crate) fn decision(webhook: &str, uid: &str, body: &[u8]) -> Result<Decision
     Ok(Decision { denied: None, patch, warnings })
 }
 
-fn refusal(webhook: &str, told: Told) -> Status {
+fn refusal(webhook: &str, told: ResponseStatus) -> Status {
     let by = format!("admission webhook {webhook:?} denied the request");
     let message = match (told.message.as_str(), told.reason.as_str()) {
         ("", "") => format!("{by} without explanation"),
@@ -122,7 +122,7 @@ mod tests {
         decision("a.example.com", "1", review.to_string().as_bytes())
     }
 
-    /// Status of the answer, and what the client is told.
+    /// Compares the status of the response, and the client's failure.
     #[test]
     fn denials_name_the_webhook() {
         for (status, code, message) in [
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_said() {
+    fn invalid_responses_are_reported() {
         for (response, expected) in [
             (json!(null), "webhook response was absent"),
             (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The chain: its order, what it may read, and what happens when that changes meanwhile.
+//! The admission chain: its order, its reads, and the effect of concurrent changes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ use crate::support::{Widget, World};
 const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
 const GADGETS: &str = "/clusters/a/apis/custom.example.com/v1alpha1/namespaces/n/gadgets";
 
-/// Notes what it is asked.
+/// Records its calls.
 #[derive(Clone, Default)]
 struct Recorder(Arc<Mutex<Vec<String>>>);
 
@@ -77,10 +77,10 @@ async fn plugins_see_every_write_in_two_phases() {
     );
 }
 
-/// Refuses a Widget unless a Gadget of its name exists, on which the decision rests.
+/// Refuses a Widget unless a Gadget of the same name exists, on which the decision depends.
 struct NeedsGadget {
     log: MemoryLog,
-    /// How often the gadget is changed behind the decision's back.
+    /// Number of concurrent changes of the gadget during decisions.
     disturb: AtomicUsize,
     runs: Arc<AtomicUsize>,
     key: OnceLock<Key>,
@@ -105,7 +105,7 @@ impl Plugin for NeedsGadget {
         let left = self.disturb.load(Ordering::Relaxed);
         if left > 0 {
             self.disturb.store(left - 1, Ordering::Relaxed);
-            // As another writer of the log would.
+            // Appends as another writer of the log would.
             let key = self.key.get_or_init(|| Key::new("a", "custom.example.com/gadgets", "n", attributes.name));
             let encoded = gadget.encode();
             let append = Append {
@@ -136,7 +136,7 @@ async fn with_gadget(disturb: usize) -> (World, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn a_decision_is_made_again_when_what_it_rests_on_changed() {
+async fn a_decision_is_repeated_when_its_reads_changed() {
     for (disturb, code, runs) in [(0, 201, 1), (1, 201, 2), (200, 201, 201), (201, 409, 201)] {
         let (world, ran) = with_gadget(disturb).await;
         let body = json!({"metadata": {"name": "w"}});
@@ -152,7 +152,7 @@ async fn a_decision_is_made_again_when_what_it_rests_on_changed() {
     }
 }
 
-/// Lets everybody read.
+/// Allows reading for every user.
 #[derive(Debug)]
 struct ReadOnly;
 

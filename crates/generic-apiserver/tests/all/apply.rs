@@ -116,7 +116,7 @@ async fn a_missing_object_is_created() {
     let world = world().await;
     let body = widget(&json!({"size": 1}));
     let created = world.apply(WIDGET, "fieldManager=one", &body).await.expect_code(201);
-    assert_eq!(created["spec"], json!({"size": 1, "color": "grey"}), "defaults are filled in, and nobody's");
+    assert_eq!(created["spec"], json!({"size": 1, "color": "grey"}), "defaults are set, and have no manager");
     assert_eq!(
         created["metadata"]["managedFields"],
         json!([{
@@ -159,7 +159,7 @@ async fn an_apply_that_changes_nothing_is_no_write() {
 }
 
 #[tokio::test]
-async fn fields_of_others_are_conflicts_and_force_takes_them() {
+async fn fields_of_other_managers_conflict_unless_forced() {
     let world = world().await;
     world.apply(WIDGET, "fieldManager=one", &widget(&json!({"size": 1, "color": "red"}))).await.expect_code(201);
     let edit = json!({"spec": {"parts": ["a"]}});
@@ -192,7 +192,7 @@ async fn fields_of_others_are_conflicts_and_force_takes_them() {
 }
 
 #[tokio::test]
-async fn what_is_given_up_goes_unless_it_is_shared() {
+async fn fields_given_up_are_removed_unless_they_are_shared() {
     let world = world().await;
     let both = json!({"purpose": "test", "zones": ["a"], "config": {"k": {"a": 1}, "l": 2}});
     world.apply(THING, "fieldManager=one", &thing(&both)).await.expect_code(201);
@@ -246,7 +246,7 @@ async fn lists_merge_by_their_topology() {
 }
 
 #[tokio::test]
-async fn the_status_is_applied_through_its_own_door() {
+async fn the_status_is_applied_through_its_subresource() {
     let world = world().await;
     let body = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"},
         "spec": {"size": 1}, "status": {"phase": "x"}});
@@ -273,7 +273,7 @@ async fn the_status_is_applied_through_its_own_door() {
 }
 
 #[tokio::test]
-async fn the_scale_is_applied_through_its_own_door() {
+async fn the_scale_is_applied_through_its_subresource() {
     let replicas = ResourceInfo { subresources: &["scale"], ..row("example.com", "v1", "Set", "sets") };
     let world = World::with(|builder| builder.resource::<DynamicObject>(&replicas, NoHooks)).await;
     let path = "/clusters/a/apis/example.com/v1/sets/s";
@@ -314,7 +314,7 @@ async fn writes_that_are_no_apply_are_tracked_under_their_managers() {
     assert_eq!(owners(&put), expected);
     let same = world.send("PUT", &path, &put).await.expect_code(200);
     assert_eq!(same, put);
-    // Who writes a status does not look at the specification, and metadata of the door are not the client's.
+    // A write of a status does not change the specification, and its metadata are ignored.
     let status = json!({"status": {"phase": "up"}, "metadata": {"managedFields": []}});
     let path = format!("{WIDGET}/status");
     let status = world.patch("merge-patch+json", &path, &status).await.expect_code(200);
@@ -329,9 +329,9 @@ async fn writes_that_are_no_apply_are_tracked_under_their_managers() {
     assert_eq!(first["metadata"]["managedFields"], second["metadata"]["managedFields"]);
 }
 
-/// Go writes a struct also when it is empty: it is there before anybody sets a field in it.
+/// Go writes a struct also when it is empty: it is present before any client sets a field in it.
 #[tokio::test]
-async fn structs_that_are_always_there_are_nobodys() {
+async fn empty_structs_have_no_manager() {
     let world = world().await;
     let collection = THING.trim_end_matches("/t");
     let body = thing(&json!({"purpose": "test", "pools": [{"name": "a"}]}));
@@ -342,7 +342,7 @@ async fn structs_that_are_always_there_are_nobodys() {
 }
 
 #[tokio::test]
-async fn objects_of_nameless_and_own_clients_are_tracked_from_the_first_apply_on() {
+async fn objects_of_own_clients_are_tracked_from_the_first_apply_on() {
     let world = world().await;
     let collection = WIDGET.trim_end_matches("/w");
     let agent = ("user-agent", "landscape/v1");
@@ -394,7 +394,7 @@ async fn clients_rewrite_and_reset_the_entries() {
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What kubectl sends for `apply --server-side` to an object that was kept by `apply`.
+/// Requests of kubectl for `apply --server-side` to an object that was managed by `apply`.
 #[tokio::test]
 async fn kubectl_takes_over_from_client_side_apply() {
     let world = world().await;
@@ -409,7 +409,7 @@ async fn kubectl_takes_over_from_client_side_apply() {
     let query = "fieldManager=kubectl&fieldValidation=Strict&force=false";
     let first = world.apply(WIDGET, query, &new).await.expect_code(200);
     assert_eq!(first["spec"]["size"], 2, "what it last applied itself is no conflict");
-    assert_eq!(first["metadata"]["annotations"][LAST_APPLIED], format!("{new}\n"), "kept, for who goes back");
+    assert_eq!(first["metadata"]["annotations"][LAST_APPLIED], format!("{new}\n"), "kept for client-side apply");
     assert_eq!(
         owners(&first),
         [
@@ -417,7 +417,7 @@ async fn kubectl_takes_over_from_client_side_apply() {
             r#"kubectl-client-side-apply Update: {"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:color":{}}}"#,
         ]
     );
-    // The annotation gets an owner of its own.
+    // The annotation gets its own manager.
     let annotation = json!({"apiVersion": "example.com/v1", "kind": "Widget",
         "metadata": {"name": "w", "annotations": {LAST_APPLIED: format!("{new}\n")}}});
     let second = world
@@ -425,7 +425,7 @@ async fn kubectl_takes_over_from_client_side_apply() {
         .await
         .expect_code(200);
     assert_eq!(owners(&second).len(), 3);
-    // Client-side apply's entry goes.
+    // The entry of client-side apply is removed.
     let entries = second["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let kept: Vec<Value> =
         entries.into_iter().filter(|entry| entry["manager"] != "kubectl-client-side-apply").collect();
@@ -444,7 +444,7 @@ async fn kubectl_takes_over_from_client_side_apply() {
     assert_eq!(third["metadata"]["managedFields"], json!(kept));
     let fourth = world.apply(WIDGET, query, &new).await.expect_code(200);
     assert_eq!(fourth, third);
-    // From now on what is left out goes.
+    // From now on fields that are left out are removed.
     let fifth = world.apply(WIDGET, query, &widget(&json!({"size": 2}))).await.expect_code(200);
     assert_eq!(fifth["spec"], json!({"size": 2, "color": "grey"}));
 }
@@ -481,7 +481,7 @@ async fn a_dry_run_writes_nothing() {
 }
 
 #[tokio::test]
-async fn bad_input_is_refused_in_the_words_of_kubernetes() {
+async fn bad_input_is_refused_with_the_texts_of_kubernetes() {
     let world = world().await;
     let refused = async |path: &str, query: &str, body: &Value, code: u16, reason: &str, message: &str| {
         world.apply(path, query, body).await.expect_failure(code, reason, message);

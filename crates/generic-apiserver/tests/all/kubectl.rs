@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every request that kubectl 1.27 to 1.33 sends for 142 commands gets an answer of the right code and media type.
+//! Replays every request that kubectl 1.27 to 1.33 sends for 142 commands; the response must have the right code and media type.
 //!
-//! `tests/all/vectors/kubectl-requests.jsonl` holds what was recorded: method, URL, `Accept` and `Content-Type`, and what
-//! the recording server answered; no bodies. So each request meets a world made for it: its object is there when the
-//! recorded answer was a success, and is not when that was 404; bodies are the least that their media type allows, and
+//! `tests/all/vectors/kubectl-requests.jsonl` holds the recording: method, URL, `Accept` and `Content-Type`, and the
+//! response of the recording server; no bodies. So each request is sent to a world built for it: its object exists if
+//! the recorded response was a success, and is missing if it was 404; bodies are minimal for their media type, and
 //! revisions, which the vectors call N, are the first.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +47,7 @@ struct Sent {
     answered: u16,
 }
 
-/// Where a request goes.
+/// Resource path of a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     group: String,
@@ -67,7 +67,7 @@ impl Sent {
         self.url.contains("watch=true")
     }
 
-    /// `None` for paths that are no resource.
+    /// Returns the resource path; `None` for non-resource paths.
     fn place(&self) -> Option<Place> {
         let segments: Vec<&str> = self.path().split('/').skip(1).collect();
         let (group, version, rest) = match segments.as_slice() {
@@ -90,7 +90,7 @@ impl Sent {
         })
     }
 
-    /// Why a request is not replayed.
+    /// Returns the reason for which a request is not replayed.
     fn skipped(&self) -> Option<&'static str> {
         let type_ = self.content_type.as_deref().unwrap_or_default();
         match type_ {
@@ -126,7 +126,7 @@ fn kind_of(plural: &str) -> &str {
     plural.strip_suffix('s').unwrap_or(plural)
 }
 
-/// Rows of everything that is asked for, made from the paths.
+/// Returns rows of all requested resources, built from the paths.
 fn rows(places: &BTreeSet<Place>) -> Vec<ResourceInfo> {
     let keys: BTreeSet<_> = places.iter().map(|place| (&place.group, &place.version, &place.plural)).collect();
     let leak = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
@@ -178,7 +178,7 @@ struct Replay {
 }
 
 impl Replay {
-    /// Makes the request's object be there, or not.
+    /// Creates the request's object, or makes sure that it is missing.
     async fn prepare(&self, sent: &Sent, place: &Place) {
         if place.name.is_empty() || place.plural.ends_with("reviews") {
             return;
@@ -197,7 +197,7 @@ impl Replay {
         }
     }
 
-    /// The least body that does.
+    /// Returns a minimal body.
     fn body(sent: &Sent, place: &Place) -> Bytes {
         let type_ = sent.content_type.as_deref().unwrap_or_default();
         let tree = match (sent.method.as_str(), type_) {
@@ -223,7 +223,7 @@ impl Replay {
         tree.to_string().into()
     }
 
-    /// What is wrong with the answer.
+    /// Sends the request and returns the error in the response, if any.
     async fn send(&self, sent: &Sent) -> Option<String> {
         let mut body = Bytes::new();
         if let Some(place) = sent.place() {
@@ -239,7 +239,7 @@ impl Replay {
         let type_ = response.headers().get("content-type").and_then(|type_| type_.to_str().ok()).unwrap_or_default();
         let type_ = type_.to_owned();
         let right = match sent.answered {
-            // The recording server knew less than an API server.
+            // The recording server supported less than an API server.
             404 | 409 | 415 | 500 => !matches!(code, 406 | 415 | 500..),
             200 if sent.is_watch() => return (code != 200).then(|| format!("a watch answers {code}")),
             expected => code == expected,

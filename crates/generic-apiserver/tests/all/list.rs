@@ -35,9 +35,9 @@ async fn lists_are_in_key_order() {
     assert_eq!(names(&list), ["n-b/a", "n/a-b", "n/a.b", "n/ab"]);
 }
 
-/// The server keeps the objects that were written last decoded: of all others it reads what it needs from their bytes.
+/// The server keeps only the most recently written objects decoded: of all others it reads the required parts from their bytes.
 #[tokio::test]
-async fn what_was_written_long_ago_is_selected_and_changed_as_before() {
+async fn old_objects_are_selected_and_changed_like_recent_ones() {
     let world = world(&["a", "b"]).await;
     for size in 0..1100 {
         let path = format!("{WIDGETS}/b");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is refused, with the texts of the real server: one table.
+//! Refused requests, with the texts of the real server, in one table.
 
 use serde_json::json;
 
@@ -655,7 +655,7 @@ async fn refusals_have_the_texts_of_the_real_server() {
             (*code, *reason),
             "{method} {path} {body}: {told}"
         );
-        // Texts that end with a blank go on with what the library says.
+        // Texts that end with a blank are followed by a text of the library.
         let same = if message.ends_with(' ') { told.starts_with(message) } else { told == *message };
         assert!(same, "{method} {path} {body}:\n  left: {told}\n right: {message}");
     }
@@ -702,7 +702,7 @@ async fn a_scale_that_a_patch_makes_something_else_is_refused() {
 }
 
 #[tokio::test]
-async fn annotations_above_256_kibibytes_are_refused_and_what_was_stored_stays() {
+async fn annotations_above_256_kibibytes_are_refused() {
     let world = World::new().await;
     let of = |length: usize| json!({"metadata": {"name": "w", "annotations": {"a": "x".repeat(length)}}});
     world.send("POST", WIDGETS, &of(256 * 1024 - 1)).await.expect_code(201);
@@ -714,7 +714,7 @@ async fn annotations_above_256_kibibytes_are_refused_and_what_was_stored_stays()
 }
 
 #[tokio::test]
-async fn an_object_above_what_the_log_stores_is_refused_in_the_storages_words() {
+async fn an_object_above_the_limit_of_the_log_is_refused() {
     let world = World::new().await;
     let body =
         format!("{{\"metadata\":{{\"name\":\"big\"}},\"spec\":{{\"parts\":[\"{}\"]}}}}", "x".repeat(2 * 1024 * 1024));
@@ -733,7 +733,7 @@ impl generic_apiserver::Authorizer for OnlyW {
 }
 
 #[tokio::test]
-async fn a_list_of_one_name_is_allowed_to_who_may_have_that_name() {
+async fn a_list_of_one_name_needs_permission_for_that_name_only() {
     let world = World::with(|builder| builder.authorizer(OnlyW)).await;
     let list = |fields: &str| format!("/clusters/a/apis/example.com/v1/namespaces/n/widgets?fieldSelector={fields}");
     assert_eq!(world.get(&list("metadata.name%3Dw")).await.code, 200);
@@ -754,7 +754,7 @@ async fn field_managers_have_a_readable_name() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_metadata_is_told_with_the_rest() {
+async fn violations_of_metadata_are_reported_with_all_others() {
     let world = World::new().await;
     let body = json!({"metadata": {"name": "w", "labels": {"a b": "c"}}, "spec": {"size": -1}});
     let refused = world.send("POST", WIDGETS, &body).await.expect_code(422);

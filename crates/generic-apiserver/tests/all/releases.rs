@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Servers of several releases beside each other: an older one does not know a field, which has a default.
+//! Servers of several releases on one log: an older one does not know a field, which has a default.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::support::{Widget, WidgetStrategy, World, widgets};
 
 const PAINTED: &str = "/clusters/a/apis/example.com/v1/namespaces/n/painted";
 
-/// Widgets of which releases before 2 know no color.
+/// Widgets whose color is unknown before release 2.
 fn painted() -> ResourceInfo {
     const FIELDS: &[ReleasedField] =
         &[ReleasedField { path: &["spec", "color"], releases: Releases::since(2), default: FieldDefault::WithParent }];
@@ -27,7 +27,7 @@ async fn server(log: &MemoryLog, release: Release) -> World {
     World::on(log.clone(), |builder| builder.release(release).resource::<Widget>(&painted(), WidgetStrategy)).await
 }
 
-/// The specification of widget `w` as it is stored.
+/// Returns the specification of widget `w` as it is stored.
 fn stored(log: &MemoryLog) -> String {
     let [cluster, namespace, name] = ["a", "n", "w"].map(Into::into);
     let key = Key { cluster, resource: "example.com/painted".into(), namespace, name };
@@ -50,7 +50,7 @@ async fn a_default_of_an_unknown_field_is_not_stored_and_not_shown() {
 
     let path = format!("{PAINTED}/w");
     let answer = old.patch("merge-patch+json", &path, &json!({"spec": {"size": 2}})).await;
-    assert_eq!(answer.headers.get("warning"), None, "nobody but the server itself has set the field");
+    assert_eq!(answer.headers.get("warning"), None, "only the server itself has set the field");
     assert_eq!(spec(&answer.expect_code(200)), json!({"size": 2}));
     assert_eq!(stored(&log), r#","spec":{"size":2}"#);
 }
@@ -62,7 +62,7 @@ async fn a_default_of_an_unknown_field_is_no_change_of_the_specification() {
     let one = server(&log, Release(1)).await;
     let body = json!({"metadata": {"name": "w"}, "spec": {"size": 1}});
     one.send("POST", PAINTED, &body).await.expect_code(201);
-    // The one that made the object, one that reads it from the log, and one that knows the field.
+    // The server that created the object, one that reads it from the log, and one that knows the field.
     for (label, world) in [one, server(&log, Release(1)).await, server(&log, Release::UNION).await].iter().enumerate() {
         let labels = json!({"metadata": {"labels": {"label": label.to_string()}}});
         for type_ in ["merge-patch+json", "strategic-merge-patch+json"] {
@@ -91,7 +91,7 @@ async fn an_unknown_field_that_a_newer_server_has_set_stays() {
     assert_eq!(stored(&log), r#","spec":{"size":2,"color":"blue"}"#);
 }
 
-/// The next frame of a watch, which is there.
+/// Returns the next frame of a watch, which is available.
 fn next(watch: &mut Body) -> Value {
     let frame = watch.frame().now_or_never().flatten().expect("a frame").expect("no error");
     let frame = frame.into_data().expect("data");
@@ -162,7 +162,7 @@ async fn each_release_shows_its_own_fields_of_what_either_wrote() {
         assert_eq!(answer["spec"], expected[usize::from(std::ptr::eq(writer, new))]);
         assert_eq!(shown(&servers, &mut watches).await, expected, "{size}");
     }
-    // What the older server kept of the object must not come back in another one of its name.
+    // A value that the older server kept for the object must not appear in another one of the same name.
     old.send("DELETE", &path, &Value::Null).await.expect_code(200);
     for (world, watch) in servers.iter().zip(&mut watches) {
         assert_eq!(world.get(&path).await.code, 404);
@@ -175,7 +175,7 @@ async fn each_release_shows_its_own_fields_of_what_either_wrote() {
     assert_eq!(stored(&log), r#","spec":{"size":9}"#);
 }
 
-/// Entries of an object that no server knows, so many that a server loads the state instead of reading them.
+/// Appends entries of an object of an unknown resource, so many that a server loads the state instead of reading them.
 async fn lengthen(log: &MemoryLog) {
     let key = Key::new("a", "example.com/others", "", "other");
     let (mut expect, mut verb) = (Expect::Absent, Verb::Create);
@@ -214,7 +214,7 @@ async fn a_restarted_server_shows_its_fields_of_stored_objects() {
         }
         let plain = json!({"metadata": {"name": name}, "spec": {"size": 1}});
         server(&log, Release(1)).await.send("POST", PAINTED, &plain).await.expect_code(201);
-        // A restart of each release, on a short log that is read and on a long one of which the state is loaded.
+        // A restart of each release, with a short log that is read, and with a long one whose state is loaded.
         let (old, new) = (server(&log, Release(1)).await, server(&log, Release(2)).await);
         for (world, of_plain, of_colored) in [
             (&old, json!({"size": 1}), json!({"size": 1})),

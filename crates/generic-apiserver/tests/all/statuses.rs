@@ -96,7 +96,7 @@ async fn invalid_resource_versions_get_the_error_of_the_storage() {
     }
 }
 
-/// Warns of every Widget; refuses those that are called like it.
+/// Returns a warning for every Widget; refuses those of the same name.
 struct Warner(&'static str);
 
 impl Plugin for Warner {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Uids of objects that are created again, over restarts and forgotten history: no two lives have the same.
+//! Uids of objects that are created again, over restarts and compacted history: no two lives have the same.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ async fn delete(world: &World, name: &str) {
 }
 
 #[tokio::test]
-async fn a_life_after_forgotten_history_has_a_uid_of_its_own() {
+async fn uids_differ_after_history_was_compacted() {
     let log = MemoryLog::new();
     let world = started(&log).await;
     let mut uids = BTreeSet::new();
@@ -34,22 +34,22 @@ async fn a_life_after_forgotten_history_has_a_uid_of_its_own() {
     uids.insert(create(&world, "a").await);
     delete(&world, "a").await;
     log.compact(log.head()).await.expect("retained");
-    // The deletion is forgotten, and nobody who starts now knows of the first life.
+    // The deletion was compacted, so a server that starts now does not know the first life.
     let world = started(&log).await;
     assert!(uids.insert(create(&world, "a").await), "the uid of the first life");
     delete(&world, "a").await;
-    // Not forgotten, and known to who starts now.
+    // This deletion was not compacted, and a server that starts now knows it.
     let again = started(&log).await;
     assert!(uids.insert(create(&again, "a").await));
     log.compact(log.head()).await.expect("retained");
     let again = started(&log).await;
-    // Alive at the base.
+    // The object exists at the base.
     delete(&again, "a").await;
     assert!(uids.insert(create(&again, "a").await));
     assert_eq!(uids.len(), 4);
 }
 
-/// The uid follows from the log: each reader comes to the same, whenever it began.
+/// The uid follows from the log: every server computes the same, whenever it started.
 #[tokio::test]
 async fn a_uid_does_not_depend_on_when_the_server_started() {
     let mut uids = BTreeSet::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a server answers beside its resources: discovery, reviews, views, hooks of subresources.
+//! Responses other than stored resources: discovery, reviews, views, hooks of subresources.
 
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ async fn body(response: Response) -> (u16, HeaderMap, Value) {
 }
 
 #[tokio::test]
-async fn discovery_comes_in_one_document_to_those_who_ask() {
+async fn discovery_is_one_document_on_request() {
     let world = World::with(rich).await;
     let answer = world.raw("GET", "/clusters/a/apis", &[("accept", V2)], "").await;
     let header =
@@ -234,7 +234,7 @@ async fn lists_of_groups_of_several_servers_become_one() {
 }
 
 #[tokio::test]
-async fn reviews_tell_who_somebody_is() {
+async fn reviews_return_the_identity_of_a_user() {
     let world = World::with(rich).await;
     for version in ["v1", "v1beta1"] {
         let path = format!("/clusters/a/apis/authentication.k8s.io/{version}/selfsubjectreviews");
@@ -275,7 +275,7 @@ impl Authorizer for ReadOnly {
 }
 
 #[tokio::test]
-async fn reviews_tell_what_somebody_may_do() {
+async fn reviews_return_the_permissions_of_a_user() {
     let world = World::with(|builder| rich(builder).authorizer(ReadOnly)).await;
     let path = |plural: &str| format!("/clusters/a/apis/authorization.k8s.io/v1/{plural}");
     let own = path("selfsubjectaccessreviews");
@@ -376,7 +376,7 @@ async fn a_subresource_may_have_a_hook() {
     let refused = world.send("POST", &polish, &json!({"with": "sand"})).await;
     refused.expect_failure(400, "BadRequest", "sand scratches");
     assert_eq!(world.get(&polish).await.code, 405);
-    assert_eq!(world.get(&format!("{gizmos}/g/paint")).await.code, 404, "nobody answers for it");
+    assert_eq!(world.get(&format!("{gizmos}/g/paint")).await.code, 404, "no hook answers for it");
 }
 
 #[tokio::test]
@@ -391,7 +391,7 @@ async fn health_and_metrics_are_those_of_the_builder() {
 }
 
 #[tokio::test]
-async fn a_kind_of_two_versions_is_one_object_with_two_faces() {
+async fn two_versions_of_a_kind_show_one_object() {
     let world = World::with(rich).await;
     let (old, new) =
         ("/clusters/a/apis/example.com/v1beta1/namespaces/n", "/clusters/a/apis/example.com/v1/namespaces/n");
@@ -432,5 +432,5 @@ async fn discovery_is_only_read() {
         }
     }
     let health = world.raw("POST", "/clusters/a/livez", &[], String::new()).await;
-    assert_eq!(health.code, 200, "nobody looks at the method");
+    assert_eq!(health.code, 200, "the method is ignored");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every verb through raw requests: what success looks like.
+//! Successful raw requests of every verb.
 
 use serde_json::{Value, json};
 
@@ -151,7 +151,7 @@ async fn names_are_generated_and_never_twice() {
 }
 
 #[tokio::test]
-async fn an_object_that_is_made_again_has_another_uid() {
+async fn an_object_that_is_created_again_has_another_uid() {
     let world = World::new().await;
     let first = world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
     world.send("DELETE", &format!("{WIDGETS}/w"), &Value::Null).await.expect_code(200);
@@ -353,7 +353,7 @@ async fn discovery_health_and_version_are_per_cluster() {
 }
 
 #[tokio::test]
-async fn yaml_is_taken_and_given() {
+async fn yaml_is_accepted_and_returned() {
     let world = World::new().await;
     let headers = [("content-type", "application/yaml; charset=utf-8"), ("accept", "application/yaml")];
     let body = "metadata:\n  name: w\nspec:\n  size: 3\n";
@@ -370,7 +370,7 @@ async fn yaml_is_taken_and_given() {
 }
 
 #[tokio::test]
-async fn duplicate_keys_of_yaml_are_told_as_those_of_json() {
+async fn duplicate_keys_are_reported_for_yaml_as_for_json() {
     let world = World::new().await;
     let headers = [("content-type", "application/yaml")];
     let body = "metadata:\n  name: w\nspec:\n  size: 3\n  size: 4\n  what: 1\n";

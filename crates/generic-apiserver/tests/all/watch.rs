@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Watches keep their promises, also while others write.
+//! Watches keep their guarantees, also during concurrent writes.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
 const WATCHED: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets?watch=1";
 const GADGETS: &str = "/clusters/a/apis/custom.example.com/v1alpha1/namespaces/n/gadgets";
 
-/// Frames that are there now; whether the stream has ended.
+/// Returns the available frames, and true if the stream has ended.
 fn drain(body: &mut Body) -> (Vec<Value>, bool) {
     let mut frames = Vec::new();
     loop {
@@ -58,7 +58,7 @@ impl World {
         body
     }
 
-    /// The watch of a process that takes part in landscape time.
+    /// Opens the watch of a process that participates in landscape time.
     async fn participant_watch(&self, path: &str) -> Body {
         let (parts, body) =
             self.open("GET", path, &[("terrarium-participant", "p"), ("terrarium-watch", "5")], "").await;
@@ -99,10 +99,10 @@ async fn a_watch_starts_with_the_state_and_its_end() {
     assert_eq!(frames[2]["object"]["spec"], json!({"size": 2, "color": "grey"}));
 }
 
-/// Two who watch: one reads at once, one when much is waiting, which is then one piece of the body. The frames of changes
-/// that the first has read are made again for the second, and say the same.
+/// Two watches: one is read at once, the other when many frames are queued, which form one chunk of the body. The
+/// frames of changes that the first has read are built again for the second, and are equal.
 #[tokio::test]
-async fn what_waits_is_sent_together() {
+async fn queued_frames_are_sent_together() {
     let world = World::new().await;
     let (mut prompt, mut late) = (world.watch(WATCHED).await, world.watch(WATCHED).await);
     let mut read = Vec::new();
@@ -144,7 +144,7 @@ async fn selectors_make_objects_appear_and_vanish() {
 }
 
 #[tokio::test]
-async fn the_lines_that_participants_were_given_are_counted() {
+async fn lines_for_participants_are_counted() {
     let world = World::new().await;
     world.create(WIDGETS, "v", json!({})).await;
     let revision = world.server.position();
@@ -161,7 +161,7 @@ async fn the_lines_that_participants_were_given_are_counted() {
     check(&drain(&mut others).0, &[("ADDED", "w")]);
     drop(watch);
     assert_eq!(told().await.1, Told::default());
-    // The initial state is counted, and the bookmark behind it.
+    // The initial state is counted, and the bookmark after it.
     let path = format!(
         "{WIDGETS}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     );
@@ -178,7 +178,7 @@ async fn a_watch_on_a_compacted_revision_expires() {
     }
     let path = format!("{GADGETS}?watch=true&resourceVersion=1");
     let mut watch = world.watch(&path).await;
-    // The ring is too short, but the log still knows.
+    // The ring is too short, but the log still has the changes.
     assert_eq!(drain(&mut watch).0.len(), 1100);
     world.log.compact(Revision(500)).await.expect("compaction");
     let mut watch = world.watch(&path).await;
@@ -234,7 +234,7 @@ async fn a_watch_ends_at_its_time_out() {
 }
 
 #[tokio::test]
-async fn a_watch_across_clusters_tells_the_cluster() {
+async fn a_watch_across_clusters_names_the_cluster() {
     let world = World::new().await;
     let mut watch = world.watch("/clusters/*/apis/example.com/v1/widgets?watch=true").await;
     world.create(WIDGETS, "w", json!({})).await;
@@ -277,7 +277,7 @@ async fn write(server: &Server, method: &str, path: &str, body: &Value) {
     assert!(response.status().is_success(), "{method} {path}: {}", response.status());
 }
 
-/// What a watch of the gadgets of cluster `a` had to show.
+/// Returns the changes that a watch of the gadgets of cluster `a` must show.
 async fn expected(log: &MemoryLog) -> Vec<Expected> {
     let entries = log.read(Revision(0), log.head(), Some("a")).await.expect("the whole log");
     let gadgets = entries.iter().filter(|entry| &*entry.key.resource == "custom.example.com/gadgets");
@@ -333,7 +333,7 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
         }
         write(two, "DELETE", &own, &Value::Null).await;
         if round % 5 == 4 {
-            // The connection breaks in the middle, and the watch goes on where it was.
+            // The connection breaks, and the watch continues from its position.
             push(&mut validator, drain(&mut watch).0);
             validator.resume();
             watch = world.participant_watch(&path(validator.position())).await;
@@ -370,10 +370,10 @@ impl TimeSource for Strict {
     }
 }
 
-/// The client read nothing while the watch's time ran out: what is queued comes first, then a clean end, and nobody asks
-/// a timer again that is over.
+/// The client reads nothing until the watch's time is over: the queued frames are sent first, then a clean end, and the
+/// expired timer is not polled again.
 #[tokio::test]
-async fn a_watch_whose_time_is_over_still_sends_what_is_queued() {
+async fn a_watch_sends_queued_frames_after_its_end() {
     for options in ["", "&allowWatchBookmarks=true"] {
         let log = MemoryLog::new();
         let world = World::on(log.clone(), |builder| builder).await;
@@ -399,9 +399,9 @@ async fn a_watch_whose_time_is_over_still_sends_what_is_queued() {
     }
 }
 
-/// More changes than a watcher's queue takes lie between where a watch begins and now.
+/// More changes than a watcher's queue holds lie between the start of a watch and the present.
 #[tokio::test]
-async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
+async fn a_watch_from_the_past_receives_everything_at_its_pace() {
     const CHANGES: u64 = 16_600;
     let log = MemoryLog::new();
     let world = World::on(log.clone(), |builder| builder).await;
@@ -414,7 +414,7 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
         write(&world.server, "PATCH", &format!("{GADGETS}/g"), &patch).await;
     }
     let (frames, ended) = drain(&mut lagging);
-    assert!(ended && frames.is_empty(), "who does not read is cut: {} frames", frames.len());
+    assert!(ended && frames.is_empty(), "a watcher that does not read is cut: {} frames", frames.len());
 
     let mut validator = WatchValidator::after(start, &[]);
     let mut watch = world.participant_watch(&path(start)).await;
@@ -430,7 +430,7 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
             count += 1;
         }
         if count >= others {
-            // Others go on meanwhile, and nothing is said of who still has so much to read.
+            // Others write meanwhile, and no count is reported for a watch that still has so much to read.
             others += 1_700;
             write(&world.server, "PATCH", &format!("{GADGETS}/g"), &json!({"spec": {"count": count}})).await;
             let (_, told) = world.server.told().await.expect("the log is open");
@@ -446,7 +446,7 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
     assert_eq!(validator.position(), head);
     validator.finish(start, &expected(&log).await).unwrap_or_else(|violation| panic!("{violation}"));
 
-    // History is forgotten while somebody is in the middle of it.
+    // History is compacted while a watch is reading it.
     let mut watch = world.watch(&path(start)).await;
     let first = Pin::new(&mut watch).poll_frame(&mut Context::from_waker(Waker::noop()));
     assert!(matches!(first, Poll::Ready(Some(Ok(_)))));
@@ -459,7 +459,7 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
 }
 
 #[tokio::test]
-async fn a_watch_may_be_asked_to_last_for_ever() {
+async fn a_watch_may_have_the_longest_time_out() {
     let world = World::new().await;
     let mut watch = world.watch(&format!("{WIDGETS}?watch=true&timeoutSeconds={}", i64::MAX)).await;
     world.create(WIDGETS, "w", json!({})).await;

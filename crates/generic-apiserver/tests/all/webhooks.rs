@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::support::{World, row};
 
-/// What webhooks are asked, and what they answer, by the path of their URL.
+/// Caller that records reviews, and answers them by the path of the URL.
 #[derive(Debug, Default)]
 struct Oracle(Mutex<Vec<Value>>);
 
@@ -98,7 +98,7 @@ async fn world() -> (World, Arc<Oracle>) {
 const VALIDATING: &str = "validatingwebhookconfigurations";
 const MUTATING: &str = "mutatingwebhookconfigurations";
 
-/// Configures a webhook that is called like its path, for gizmos.
+/// Configures a webhook for gizmos that is named like its path.
 async fn configure(world: &World, plural: &str, path: &str, more: Value) {
     let mut webhook = json!({
         "name": format!("{path}.example.com"), "clientConfig": { "url": format!("https://hooks.example.com/{path}") },
@@ -120,7 +120,7 @@ fn gizmo() -> Value {
 }
 
 #[tokio::test]
-async fn a_denial_names_its_webhook_and_the_question_says_everything() {
+async fn a_denial_names_its_webhook_and_reviews_are_complete() {
     let (world, oracle) = world().await;
     configure(&world, VALIDATING, "deny", json!({})).await;
     let answer = world.send("POST", GIZMOS, &gizmo()).await;
@@ -129,7 +129,7 @@ async fn a_denial_names_its_webhook_and_the_question_says_everything() {
         (403, Some("admission webhook \"deny.example.com\" denied the request: no gizmos"))
     );
     let asked = oracle.0.lock().clone();
-    assert_eq!(asked.len(), 1, "configurations are nobody's to judge");
+    assert_eq!(asked.len(), 1, "configurations are not reviewed");
     let request = &asked[0];
     assert_eq!(request["operation"], "CREATE");
     assert_eq!(request["kind"], json!({ "group": "example.com", "version": "v1", "kind": "Gizmo" }));
@@ -170,12 +170,12 @@ async fn webhooks_warn_whatever_becomes_of_the_request() {
     assert_eq!((refused.code, &refused.warnings()[..]), (403, &told[..]));
     configure(&world, MUTATING, "deny-at-once", json!({})).await;
     let refused = world.send("POST", GIZMOS, &h).await;
-    // Mutating webhooks are asked in the order of their configurations' names.
+    // Mutating webhooks are called in the order of their configurations' names.
     assert_eq!((refused.code, &refused.warnings()[..]), (403, &told[1..]));
 }
 
 #[tokio::test]
-async fn deletions_are_judged_by_the_stored_object() {
+async fn deletions_are_reviewed_with_the_stored_object() {
     let (world, oracle) = world().await;
     world.send("POST", GIZMOS, &gizmo()).await.expect_code(201);
     configure(&world, VALIDATING, "allow", json!({})).await;
@@ -186,7 +186,7 @@ async fn deletions_are_judged_by_the_stored_object() {
 }
 
 #[tokio::test]
-async fn who_cannot_be_asked_fails_or_is_ignored() {
+async fn unreachable_webhooks_fail_or_are_ignored() {
     for (policy, code, message) in [
         ("Ignore", 201, None),
         (

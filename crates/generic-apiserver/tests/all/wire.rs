@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HTTPS: who a client is, and what becomes of its requests, over real connections.
+//! HTTPS over real connections: authentication of clients, and handling of their requests.
 
 use clock::Clock;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::support::wire::{Wire, authority, get, pair, read, send};
 
 const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
 
-/// Runs a future beside the test.
+/// Runs a future concurrently with the test.
 fn background<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> oneshot::Receiver<T> {
     let (send, receive) = oneshot::channel();
     Tasks::new().spawn(async move {
@@ -34,7 +34,7 @@ fn background<T: Send + 'static>(future: impl Future<Output = T> + Send + 'stati
     receive
 }
 
-/// Answers who asks and what else is known of the request.
+/// Answers with the user and the other details of the request.
 fn echo(request: Request) -> ResponseFuture {
     let user = request.extensions().get::<User>().cloned().unwrap_or_default();
     let details = request.extensions().get::<UserDetails>().cloned().unwrap_or_default();
@@ -86,7 +86,7 @@ async fn wrong_credentials_are_answered_with_401() {
 }
 
 #[tokio::test]
-async fn only_a_front_proxy_says_who_asks() {
+async fn only_a_front_proxy_names_the_user() {
     let wire = Wire::new(echo).await;
     let said = [("x-remote-user", "root"), ("x-remote-group", "system:masters"), ("x-log-head", "7")];
     let (_, shown) = get(&wire.user("jane", &[]), "/clusters/a/api", &said).await;
@@ -99,11 +99,11 @@ async fn only_a_front_proxy_says_who_asks() {
     let (_, shown) = get(&front("front"), "/clusters/a/api", &said).await;
     assert_eq!((&shown["user"], &shown["head"]), (&json!("root"), &json!(7)));
     assert_eq!(shown["groups"], json!(["system:masters", "system:authenticated"]));
-    assert_eq!(get(&front("front"), "/clusters/a/api", &[]).await.0, 401, "it has to name somebody");
+    assert_eq!(get(&front("front"), "/clusters/a/api", &[]).await.0, 401, "it has to name a user");
     assert_eq!(get(&front("other"), "/clusters/a/api", &said).await.0, 401);
 }
 
-/// Allows jane to be anybody but root.
+/// Allows jane to impersonate every user except root.
 #[derive(Debug)]
 struct NotRoot;
 
@@ -114,7 +114,7 @@ impl Authorizer for NotRoot {
 }
 
 #[tokio::test]
-async fn somebody_may_ask_as_somebody_else() {
+async fn users_may_impersonate_others() {
     let wire = Wire::with(echo, |options| options.authorizer = Arc::new(NotRoot)).await;
     let jane = wire.user("jane", &[]);
     let headers = [
@@ -137,7 +137,7 @@ async fn somebody_may_ask_as_somebody_else() {
 }
 
 #[tokio::test]
-async fn a_request_that_panics_is_one_answer() {
+async fn a_panic_ends_one_response_only() {
     let (release, released) = oneshot::channel::<()>();
     let released = released.shared();
     let wire = Wire::new(move |request: Request| {
@@ -165,14 +165,14 @@ async fn a_request_that_panics_is_one_answer() {
     let watch = send(&client, "GET", &format!("{WIDGETS}?watch=true"), &[], Bytes::new()).await;
     let mut watch = watch.into_body();
     assert!(watch.frame().await.is_some_and(|frame| frame.is_ok()));
-    release.send(()).expect("somebody waits");
+    release.send(()).expect("a receiver");
     assert!(watch.frame().await.is_some_and(|frame| frame.is_err()), "it breaks off");
     assert_eq!(get(&client, "/clusters/a/x", &[]).await, (200, json!("fine")));
     assert!(!wire.tasks.has_panicked());
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_come_is_a_time_out() {
+async fn a_missing_response_is_a_time_out() {
     let wire = Wire::new(|_| Box::pin(std::future::pending())).await;
     let client = wire.user("jane", &[]);
     for (path, method, seconds) in
@@ -188,7 +188,7 @@ async fn an_answer_that_does_not_come_is_a_time_out() {
 }
 
 #[tokio::test]
-async fn answers_that_may_last_have_no_time_out_and_end_with_serving() {
+async fn long_running_responses_end_with_serving_only() {
     let lasting = |options: &mut Options| options.lasting = Arc::new(|path| path.ends_with("/idle"));
     let wire = Wire::with(
         |_| {
@@ -237,7 +237,7 @@ async fn large_answers_are_compressed_and_watches_never() {
 }
 
 #[tokio::test]
-async fn whole_answers_are_indented_for_those_who_read_them() {
+async fn complete_responses_are_indented_for_human_readers() {
     let of_type = |type_: &'static str| {
         move |_: Request| -> ResponseFuture {
             let response = http::Response::builder().header("content-type", type_).body(full(r#"{"b":[1],"a":{}}"#));
@@ -273,7 +273,7 @@ async fn answers_carry_the_audit_id_of_their_request() {
     assert_eq!(third.expect("an id"), "mine");
 }
 
-/// What `/metrics` says while one request is in flight: that, and the question itself.
+/// Part of `/metrics` while one request is in flight: that request, and the one for the metrics.
 const TWO: &str = "inflight_requests 2\n";
 
 async fn served(change: impl FnOnce(&mut Options)) -> (World, Wire) {
@@ -308,7 +308,7 @@ async fn a_server_answers_over_the_wire() {
     assert!(metrics.as_str().is_some_and(|text| text.contains(line)), "{metrics}");
 }
 
-/// Somebody with a certificate is at home in cluster `a`.
+/// Authenticator with home cluster `a` for clients with a certificate.
 #[derive(Debug)]
 struct AtHome(Arc<dyn Authenticator>);
 
@@ -326,7 +326,7 @@ impl Authenticator for AtHome {
 }
 
 #[tokio::test]
-async fn a_path_that_nobody_knows_is_not_found_by_who_may_ask() {
+async fn unknown_paths_are_404_for_authorized_users() {
     let clusters = FixedClusters::new(["a", "b"], "1.27.1");
     let world = World::with(|builder| builder.clusters(clusters).authorizer(Authenticated)).await;
     let server = world.server.clone();
@@ -349,7 +349,7 @@ async fn a_path_that_nobody_knows_is_not_found_by_who_may_ask() {
         assert_eq!((code, &status["reason"]), (403, &json!("Forbidden")), "{path}");
         assert_eq!(get(&wrong, path, &[]).await.0, 401, "{path}");
     }
-    assert_eq!(get(&robot, "/foo", &[]).await, missing, "who is at home nowhere");
+    assert_eq!(get(&robot, "/foo", &[]).await, missing, "without a home cluster");
     let (_, status) = get(&nobody, "/foo", &[]).await;
     assert_eq!(status["message"], "forbidden: User \"system:anonymous\" cannot get path \"/foo\"");
     assert_eq!(get(&user, "/version", &[]).await.0, 200);
@@ -431,13 +431,13 @@ async fn stopping_ends_watches_and_finishes_what_is_in_flight() {
         wire.serving.ended().await;
         wire.tasks.ended().await;
         let request = http::Request::get(WIDGETS).body(full("")).expect("a request");
-        let error = wire.user("jane", &[]).send(request).await.expect_err("nobody listens");
+        let error = wire.user("jane", &[]).send(request).await.expect_err("an unreachable server");
         assert!(matches!(error, TransportError::Unreachable(_)), "{error}");
     }
 }
 
 #[tokio::test]
-async fn what_does_not_end_is_cut_after_the_grace_period() {
+async fn open_requests_are_cut_after_the_grace_period() {
     // Another length than that of a handshake.
     let grace = |options: &mut Options| options.limits.grace = TimeDelta::seconds(20);
     let wire = Wire::with(|_| Box::pin(std::future::pending()), grace).await;
@@ -467,7 +467,7 @@ async fn a_head_that_is_too_large_is_answered_and_breaks_nothing() {
         assert_eq!(get(&client, "/clusters/a/api", &many).await.0, 431);
         let headers: Vec<(&str, &str)> = ordinary.iter().map(|(name, value)| (*name, &**value)).collect();
         assert_eq!(get(&client, "/clusters/a/api", &headers).await.0, 200);
-        // The id of a request is not given back at any length.
+        // The id of a request is not returned at any length.
         let id = "i".repeat(2000);
         let answer = send(&client, "GET", "/clusters/a/api", &[("audit-id", &id)], Bytes::new()).await;
         assert!(answer.headers()["audit-id"].len() < 100);
@@ -488,19 +488,19 @@ async fn by_hand(wire: &Wire) -> tokio_rustls::client::TlsStream<tokio::net::Tcp
     tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await.expect("a handshake")
 }
 
-/// What is sent back to some bytes, up to the end of the connection.
+/// Returns the response to some bytes, up to the end of the connection.
 async fn sent_back(wire: &Wire, bytes: &[u8]) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut stream = by_hand(wire).await;
     stream.write_all(bytes).await.expect("room");
     let mut answer = Vec::new();
-    // Who is sent away before everything was read may find the connection reset.
+    // A client that is refused before everything was read may find the connection reset.
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_answered_by_hand_too() {
+async fn invalid_requests_on_a_raw_connection_are_answered() {
     let (_world, wire) = served(|_| ()).await;
     let head = "Host: a\r\nConnection: close\r\n";
     for (request, expected) in [
@@ -535,7 +535,7 @@ async fn half_a_head_is_waited_for_less_long_than_the_next_request() {
     assert!(!String::from_utf8_lossy(&rest).contains("HTTP/1.1 "), "it is closed without an answer");
 }
 
-/// Reads one answer of a connection, head and body.
+/// Reads one response of a connection, head and body.
 async fn one_answer(stream: &mut tokio_rustls::client::TlsStream<tokio::net::TcpStream>) -> String {
     use tokio::io::AsyncReadExt;
     let mut answer = Vec::new();
@@ -552,7 +552,7 @@ async fn one_answer(stream: &mut tokio_rustls::client::TlsStream<tokio::net::Tcp
     }
 }
 
-/// Python's `requests` sends head and body apart; nine of 27 of its requests behind a refusal failed.
+/// Python's `requests` sends head and body apart; nine of 27 of its requests after a refusal failed.
 #[tokio::test]
 async fn a_connection_goes_on_behind_a_refusal() {
     use tokio::io::AsyncWriteExt;
@@ -574,7 +574,7 @@ async fn a_connection_goes_on_behind_a_refusal() {
     ] {
         stream.write_all(head.as_bytes()).await.expect("room");
         stream.flush().await.expect("room");
-        // Time in which the answer may arrive before the body is sent.
+        // Time in which the response may arrive before the body is sent.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -599,7 +599,7 @@ async fn a_connection_goes_on_behind_a_refusal() {
 #[tokio::test]
 async fn unread_lists_do_not_fill_the_memory() {
     let (world, wire) = served(|options| options.limits.held = 20 << 20).await;
-    // More than the buffers of a connection take.
+    // More than the buffers of a connection hold.
     let note = "x".repeat(200_000);
     for name in 0..30 {
         let widget = json!({"metadata": {"name": format!("w-{name}"), "annotations": {"note": note}}});
@@ -617,7 +617,7 @@ async fn unread_lists_do_not_fill_the_memory() {
     assert_eq!(read(list(&joe).await).await.0, 200, "another user");
     assert_eq!(read(unread).await.1["items"].as_array().map(Vec::len), Some(30));
     while read(list(&jane).await).await.0 != 200 {}
-    // Without a limit of time a few that read nothing would keep lists from all others.
+    // Without a time limit a few clients that read nothing would block the lists of all others.
     let granted = async |client| loop {
         let response = list(client).await;
         if response.status() == 200 {
@@ -634,7 +634,7 @@ async fn unread_lists_do_not_fill_the_memory() {
     drop(more);
 }
 
-/// As [`unread_lists_do_not_fill_the_memory`], over a connection of HTTP/1.1 on which nothing more is read.
+/// The same as [`unread_lists_do_not_fill_the_memory`], over an HTTP/1.1 connection from which nothing more is read.
 #[tokio::test]
 async fn an_unread_answer_ends_its_connection_in_time() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -317,12 +317,12 @@ impl Answer {
         self.json()
     }
 
-    /// The `Warning` headers in their order.
+    /// Returns the `Warning` headers in their order.
     pub(crate) fn warnings(&self) -> Vec<&str> {
         self.headers.get_all("warning").iter().filter_map(|value| value.to_str().ok()).collect()
     }
 
-    /// Code, reason and message of a failure.
+    /// Checks code, reason and message of a failure.
     #[track_caller]
     pub(crate) fn expect_failure(self, code: u16, reason: &str, message: &str) -> Value {
         let status = self.expect_code(code);

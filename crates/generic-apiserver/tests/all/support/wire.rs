@@ -31,7 +31,7 @@ pub(crate) fn pair(authority: &Authority, leaf: Leaf<'_>) -> Pair {
 /// Length of a sleep, and its end.
 type Wait = (TimeDelta, oneshot::Sender<()>);
 
-/// Wall time that stands, and whose sleeps end when a test ends them by their length.
+/// Wall time that stands still; its sleeps end when a test ends them by their length.
 #[derive(Clone, Debug)]
 pub(crate) struct Wall {
     now: Instant,
@@ -55,7 +55,7 @@ impl TimeSource for Wall {
 }
 
 impl Wall {
-    /// Whether somebody sleeps for this length.
+    /// True if a sleep of this length is pending.
     pub(crate) fn sleeps(&self, length: TimeDelta) -> bool {
         self.sleeps.lock().iter().any(|(known, end)| *known == length && !end.is_canceled())
     }
