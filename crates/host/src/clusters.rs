@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which logical clusters exist: those with a Cluster object in cluster `runtime`.
+//! Logical clusters: those with a Cluster object in cluster `runtime`.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Clusters for ByObject {
     }
 
     fn is_public(&self, name: &str) -> bool {
-        // Every landscape has these.
+        // Every landscape has these clusters.
         name == cluster::RUNTIME || name == cluster::GARDEN
     }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cluster objects of extensions: copies of a Shoot, its Seed and its CloudProfile, kept as texts.
 //!
-//! As in every kind that a CustomResourceDefinition defines, keys are served in alphabetical order, whatever the client's
-//! order was.
+//! As for every kind that a CustomResourceDefinition defines, keys are served in alphabetical order, whatever order the
+//! client used.
 
 use api::extensions::{Cluster, ClusterSpec};
 use apimachinery::meta::RawExtension;
 use generic_apiserver::{RequestContext, Strategy};
 
-/// The hooks of Cluster objects.
+/// Strategy of Cluster objects.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CopiesStrategy;
 
