@@ -16,7 +16,7 @@ use generic_apiserver::Builder;
 use generic_apiserver::observer::{Observed, Observer};
 use parking_lot::RwLock;
 
-/// Releases by cluster. Clones are one index.
+/// Releases by cluster. Clones share the index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Installed(Arc<Inner>);
 
@@ -28,7 +28,7 @@ struct Inner {
 }
 
 impl Installed {
-    /// An index of clusters that begin with a version, which may be empty.
+    /// Creates an index; `version`: initial version of clusters, may be empty.
     pub(crate) fn new(version: &str) -> Self {
         let first = GardenerVersion::parse(version).map(|version| version.served_release());
         Self(Arc::new(Inner { first, ..Inner::default() }))
@@ -43,7 +43,7 @@ impl Installed {
         )
     }
 
-    /// Release of the definitions of a cluster.
+    /// Returns the release of the definitions of a cluster.
     pub(crate) fn release(&self, cluster: &str) -> Option<Release> {
         self.0.releases.read().get(cluster).copied().or(self.0.first)
     }

@@ -269,7 +269,8 @@ impl ClockService {
         self.0.moved.notify_waiters();
     }
 
-    /// Resolves with the names of participants that were dropped because they reported nothing, when they are others than `known`.
+    /// Resolves with the names of participants that were dropped because they reported nothing, once they differ from
+    /// `known`.
     pub fn dropped_after<'a>(&'a self, known: &'a BTreeSet<String>) -> BoxFuture<'a, BTreeSet<String>> {
         Box::pin(async move {
             loop {
