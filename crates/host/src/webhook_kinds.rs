@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ValidatingWebhookConfigurations and MutatingWebhookConfigurations: defaults and what is wrong with them. Who is asked
-//! then is `generic_apiserver::webhooks`.
+//! ValidatingWebhookConfigurations and MutatingWebhookConfigurations: defaults and validation.
+//! `generic_apiserver::webhooks` calls the webhooks.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/admissionregistration/{v1/defaults.go,validation/validation.go} @ v1.32.
 
@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
-/// Hooks of both kinds.
+/// Strategy of both kinds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WebhookStrategy {
-    /// Whether the webhooks may change objects.
+    /// True for MutatingWebhookConfigurations.
     pub(crate) mutating: bool,
 }
 

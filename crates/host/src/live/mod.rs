@@ -288,8 +288,8 @@ impl Live {
         &self.client
     }
 
-    /// Runs a task with the tasks that follow the landscape, on the landscape's thread if there is one, as soon as nothing else is
-    /// runnable there; the result is `None` if the host ends before the task does.
+    /// Runs a task among [`Live::tasks`] that react to the landscape, on the landscape's thread if there is one, as
+    /// soon as nothing else is runnable there; the result is `None` if the host ends before the task does.
     pub fn run<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,
@@ -366,7 +366,7 @@ fn user(name: &str, version: &str) -> User {
     User { name: format!("system:{name}").into(), groups, component: Some((name.into(), version.into())) }
 }
 
-/// The id of a writer to the log: unlike those of all other processes, and of other starts of the host.
+/// Returns the id of a writer to the log: distinct from those of all other processes, and of other starts of the host.
 pub fn writer(start: u64, process: u64) -> u64 {
     start << 40 | process << 20
 }

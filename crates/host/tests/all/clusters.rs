@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Logical clusters, their namespaces, and groups that somebody else serves.
+//! Logical clusters, their namespaces, and aggregated groups.
 
 use apimachinery::DynamicObject;
 use generic_apiserver::{Builder, FixedClusters, Foundation, Generic};
@@ -132,7 +132,7 @@ async fn an_aggregated_server_answers_behind_the_host() {
     let groups: Vec<&Value> = groups["groups"].as_array().expect("groups").iter().map(|group| &group["name"]).collect();
     assert!(groups.contains(&&json!("apps")) && groups.contains(&&json!("core.gardener.cloud")), "{groups:?}");
 
-    // The host's namespace is there for the other server's admission at once, and gone at once.
+    // A namespace of the host is visible to the other server's admission at once, and so is its deletion.
     let quotas = "/clusters/garden/apis/core.gardener.cloud/v1beta1/namespaces/n/quotas";
     let quota = json!({"metadata": {"name": "q"}});
     let (code, status) = send(&host, "POST", quotas, quota.clone()).await;
@@ -205,7 +205,8 @@ async fn who_says_nothing_of_himself_hears_of_version_and_health_only() {
     }
 }
 
-/// Who may not read a cluster is answered in the same way whether it exists or not; who may is told that it does not.
+/// A user without read permission gets the same response for existing and missing clusters; a user with permission gets
+/// a 404.
 #[tokio::test]
 async fn which_clusters_exist_is_for_those_who_may_read() {
     let host = host();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One port, many authorities: whose certificate is worth what, where and until when.
+//! Certificates of several authorities on one port: their scope and expiry.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ struct World {
     shoot: Chain,
 }
 
-/// A host whose cluster `garden` has an authority of the landscape's making, and `shoot--p--c` one in its object.
+/// A host whose cluster `garden` has an authority created by the landscape, and `shoot--p--c` one in its object.
 async fn world() -> World {
     let host = support::host().await;
     let landscape = authority("landscape", wall_noon());
