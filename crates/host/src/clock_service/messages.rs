@@ -95,7 +95,7 @@ pub struct ClockState {
     pub next: Option<Instant>,
     /// True if all work of the present instant is done, according to the last reports.
     pub settled: bool,
-    /// What landscape time waits for.
+    /// Obstacles that keep landscape time from moving.
     pub waits_for: WaitsFor,
     /// Participants and their next timers.
     pub participants: BTreeMap<String, Option<Instant>>,

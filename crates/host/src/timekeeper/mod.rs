@@ -7,7 +7,7 @@
 //! ```text
 //! all are idle ───► barrier at the log's head ──► all have read up to it, head still there
 //!       ▲                                                                │
-//!       └── grant to those with a timer then ◄── the dial is set ◄────────┘
+//!       └── grant to those with a timer then ◄── the dial is set ◄───────┘
 //! ```
 //!
 //! A *barrier* is a revision of the log together with the API servers' line counts: the number of lines that each watch

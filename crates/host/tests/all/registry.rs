@@ -110,7 +110,7 @@ async fn a_lease_keeps_its_version_or_is_judged_again() {
     assert_eq!(register(&host, "gardener-apiserver", "b", "v1.3.0").await.0, 201);
 }
 
-/// Of two concurrent registrations whose versions exclude each other one is rejected.
+/// If the versions of two concurrent registrations exclude each other, one of them is rejected.
 #[tokio::test]
 async fn two_at_once_do_not_both_pass() {
     for _ in 0..20 {
