@@ -43,7 +43,7 @@ use crate::{Context, Exit, Identity, Output, Transport, TransportError};
 pub const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Path at which a process that the host did not start requests its assignment: `POST`, a [`Joining`], answered with an
-/// [`Assignment`]. Requires administrators of cluster `runtime`, who may start pods there, too.
+/// [`Assignment`]. The user must be an administrator of cluster `runtime`, and so may start pods there, too.
 pub const JOIN_PATH: &str = "/clusters/runtime/terrarium/components";
 
 /// Header of every request of a process: [`Assignment::participant`].

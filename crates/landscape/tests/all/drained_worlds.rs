@@ -2,7 +2,7 @@
 //! Invariants of drains, for every cause: a roll-out, an update in place, a smaller pool, a Machine that a user deletes. No
 //! pod is placed on a cordoned node or ends without a grace period, and budgets hold; the auditor checks it.
 //!
-//! Each seed makes a world of its own: a Shoot, its pool, Deployments with budgets, and changes by users during roll-outs.
+//! Each seed determines a world: a Shoot, its pool, Deployments with budgets, and changes by users during roll-outs.
 //! `TERRARIUM_TEST_DRAINS=200` runs the worlds 1 to 200, `TERRARIUM_TEST_DRAINS=17-17` one world.
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ const CREATED: &str = "2023-07-27T21:00:00Z";
 /// Number of actions of users in a world.
 const DEEDS: u64 = 8;
 
-/// Deployment `web` of eight pods, of which seven have to be healthy, on as many nodes.
+/// Deployment `web` of eight pods, of which seven must be healthy, on as many nodes.
 fn with_budget(seed: u64, nodes: i32) -> Audited {
     let mut audited = cluster(seed, nodes);
     deploy(&mut audited, 8, &json!({}), Some(json!({"minAvailable": 7})));
@@ -150,7 +150,7 @@ impl World {
         world.seen
     }
 
-    /// Advances time and selects the nodes that wait for a user, also those of a roll-out that has halted.
+    /// Advances time and selects the nodes that wait for a user, including those of a roll-out that has halted.
     fn pass(&mut self, time: TimeDelta) {
         let end = self.audited.landscape.now() + time;
         while self.audited.landscape.now() < end {
@@ -257,7 +257,7 @@ impl World {
                 1 => json!({"minAvailable": replicas.saturating_sub(1)}),
                 2 => json!({"maxUnavailable": 1}),
                 3 => json!({"minAvailable": "50%"}),
-                // No pod may be evicted: only force drains the node.
+                // No pod may be evicted: only a forced drain empties the node.
                 _ => json!({"minAvailable": replicas}),
             };
             let mut spec = bound;
@@ -270,7 +270,7 @@ impl World {
         self.pass(TimeDelta::minutes(1));
     }
 
-    /// Carries out an action of a user.
+    /// Performs an action of a user.
     fn act(&mut self, deed: u64) {
         match self.below(8, "deed", deed) {
             0 | 1 => self.roll(),
@@ -348,7 +348,7 @@ impl World {
         self.audited.run(api.delete(&pod.metadata.name, &DeleteOptions::default())).expect("it is there");
     }
 
-    /// Ends a component during its work and starts another process of it.
+    /// Crashes a component during its work and starts another process of it.
     fn restart(&mut self, deed: u64) {
         let component = if self.below(2, "component", deed) == 0 {
             Component::ProviderLocal("local".into())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a landscape has before anybody uses it.
+//! Initial objects of a landscape.
 
 use api::core::{ControllerRegistration, Seed};
 use api::kubernetes::core::Namespace;

@@ -84,7 +84,7 @@ pub enum Watches {
     /// A stream of the connection shared by all requests.
     #[default]
     Shared,
-    /// A connection of HTTP/1.1 for each.
+    /// An HTTP/1.1 connection for each watch.
     Http1,
 }
 
@@ -94,7 +94,7 @@ pub enum Reach {
     /// The server is on this machine.
     #[default]
     Machine,
-    /// Perhaps on another one: an idle connection is tested and given up sooner.
+    /// The server may be on another machine: an idle connection is tested and closed sooner.
     Network,
 }
 
