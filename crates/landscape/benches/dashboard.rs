@@ -38,7 +38,7 @@ const HOST: &str = "bench.localhost:1";
 const TIMES: u64 = 100;
 /// Number of requests for a slow page.
 const FEW: u64 = 5;
-/// What-ifs: name, number of Shoots, end, promised milliseconds, number of requests.
+/// Cases of what-if pages: name, number of Shoots, end, promised milliseconds, number of requests.
 const WHAT_IFS: [(&str, u64, &str, f64, u64); 2] =
     [("what-if, 500 × 90 days", 500, "90d", 200.0, TIMES), ("what-if, 5,000 × 1 year", 5_000, "365d", 10_000.0, FEW)];
 

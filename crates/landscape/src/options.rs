@@ -39,8 +39,8 @@ pub struct Options {
     pub seeds: Vec<Seed>,
     /// Disabled controllers of gardener-controller-manager, for example `shoot-maintenance`.
     pub disabled: BTreeSet<&'static str>,
-    /// Seed of a schedule to explore: order of the timers of an instant, delays of tasks and thereby of watch events,
-    /// next key of a work queue. `None`: the default schedule of every landscape.
+    /// Seed of a schedule to explore: order of the timers of an instant, delays of tasks and thus of watch events, next
+    /// key of a work queue. `None`: the default schedule of every landscape.
     pub schedule: Option<u64>,
     /// Minimum number of entries of history that are retained; `None` retains all.
     pub history: Option<u64>,

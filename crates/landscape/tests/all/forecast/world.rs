@@ -230,7 +230,7 @@ impl World {
         }
     }
 
-    /// A profile that gives some versions of its parent more or less time.
+    /// A profile that extends or shortens the lifetime of some versions of its parent.
     pub(crate) fn namespaced(&self, parent: &CloudProfile) -> NamespacedCloudProfile {
         let mut profile: NamespacedCloudProfile = serde_json::from_value(json!({
             "metadata": {"name": EXTENDED, "namespace": preset::NAMESPACE},
