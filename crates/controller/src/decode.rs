@@ -181,7 +181,8 @@ impl CacheInner {
 }
 
 /// Cache of recently decoded objects, so that the reflectors of a process decode each version of an object once.
-/// It lives among the transport's shared values. Only an object whose bytes begin as our servers write them (identity
+///
+/// It is one of the transport's shared values. Only an object whose bytes begin as our servers write them (identity
 /// first, then the resource version) is shared; others are decoded each time.
 #[derive(Debug, Default)]
 pub struct DecodeCache(Mutex<CacheInner>);

@@ -2,8 +2,7 @@
 //! Processes that the host did not start: in containers of their own, or on other machines.
 //!
 //! ```text
-//! process ── POST JOIN_PATH: identity ───▶ host     an assignment, as the kubelet gives one to a process of this
-//! machine
+//! process ── POST JOIN_PATH: identity ───▶ host     an assignment, as the kubelet gives one to a process of this machine
 //! process ── creates its Lease ──────────▶ registry validated like any other
 //! host    ── observes the Lease ─────────▶ requests are forwarded to it until the Lease is deleted
 //! ```

@@ -29,8 +29,8 @@ impl Live {
 
     /// Starts kube-controller-manager.
     ///
+    /// # Errors
     /// The system cannot create another thread.
-    /// The system has no thread left.
     pub(super) fn start_controllers(
         &mut self,
         launch: &Launcher,

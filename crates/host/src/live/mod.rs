@@ -288,8 +288,8 @@ impl Live {
         &self.client
     }
 
-    /// Runs a task among [`Live::tasks`] that react to the landscape, on the landscape's thread if there is one, as
-    /// soon as nothing else is runnable there; the result is `None` if the host ends before the task does.
+    /// Runs a task with the tasks that react to the landscape, on the landscape's thread if there is one, as soon as
+    /// nothing else is runnable there; the result is `None` if the host ends before the task does.
     pub fn run<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,

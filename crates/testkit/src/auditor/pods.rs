@@ -170,7 +170,7 @@ impl Workload {
         !self.by.starts_with("system:") && !self.by.starts_with(user::PROVIDER_LOCAL_PREFIX)
     }
 
-    /// True if the drain of a node is forced by now, or its Machine is lost.
+    /// True if the drain of a node is forced by now, or if no Machine is known for it.
     fn may_go_without_asking(&self, node: &Place) -> bool {
         let Some(machine) = self.machines.get(node) else { return true };
         let known = self.nodes.get(node);

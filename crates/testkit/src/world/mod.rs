@@ -247,7 +247,7 @@ impl World {
         self.server.refuse(request, status);
     }
 
-    /// Holds back changes of a resource from watches, from now on, until another call names another resource or none.
+    /// Withholds changes of a resource from watches from now on, until another call names another resource or none.
     pub fn hold_watches(&self, resource: Option<&str>) {
         self.server.lock().hold(resource);
     }
