@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_metadata_only_is_made_of_an_object_that_was_read() {
+    fn a_partial_object_is_derived_from_a_decoded_object() {
         let object = |annotations: &str| {
             let annotations =
                 if annotations.is_empty() { String::new() } else { format!(r#","annotations":{annotations}"#) };

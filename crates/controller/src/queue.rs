@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pass_asks_for_replaces_what_earlier_passes_asked_for() {
+    fn a_requeue_replaces_those_of_earlier_passes() {
         let mut queue = Queue::default();
         queue.add(key("a"));
         take(&mut queue);

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn protobuf_is_given_to_those_who_take_nothing_else() {
+    fn protobuf_is_used_for_clients_that_accept_nothing_else() {
         for (accept, expected) in [
             ("application/vnd.kubernetes.protobuf", Some("application/json")),
             ("application/vnd.kubernetes.protobuf;stream=watch", Some("application/json")),

@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_for_a_kind_finds_what_a_cluster_begins_with() {
+    fn requests_for_a_kind_need_its_initial_objects() {
         for (path, expected) in [
             ("/clusters/a/apis/scheduling.k8s.io/v1/priorityclasses", Some(("a", Made::PriorityClasses))),
             ("/clusters/a/apis/scheduling.k8s.io/v1/watch/priorityclasses/x", Some(("a", Made::PriorityClasses))),

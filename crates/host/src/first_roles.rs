@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_looks_at_roles_or_into_the_garden_needs_them() {
+    fn requests_for_roles_or_the_garden_need_initial_roles() {
         for (path, expected) in [
             ("/clusters/garden", Some("garden")),
             ("/clusters/garden/api/v1/namespaces", Some("garden")),

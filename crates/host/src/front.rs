@@ -38,7 +38,7 @@ impl Host {
             return pages(request).await;
         }
         if !self.inner.has_runtime.swap(true, Ordering::Relaxed) {
-            self.furnish(cluster::RUNTIME).await?;
+            self.create_namespaces(cluster::RUNTIME).await?;
         }
         if let Some(roles) = &self.inner.first_roles {
             roles.store(request.uri().path(), &self.inner.server, &self.own_transport()).await?;
@@ -260,7 +260,7 @@ impl Host {
                 let (parts, body) = response.into_parts();
                 let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?.to_bytes();
                 if let Some(name) = name_of(&body) {
-                    self.furnish(&name).await?;
+                    self.create_namespaces(&name).await?;
                 }
                 Ok(Response::from_parts(parts, full(body)))
             }

@@ -481,7 +481,7 @@ impl Host {
     }
 
     /// Creates the namespaces that every cluster has.
-    async fn furnish(&self, cluster: &str) -> Result<(), TransportError> {
+    async fn create_namespaces(&self, cluster: &str) -> Result<(), TransportError> {
         let transport = self.own_transport();
         for namespace in NAMESPACES {
             let body = serde_json::json!({ "metadata": { "name": namespace } }).to_string();

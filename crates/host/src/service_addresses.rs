@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_filled() {
+    fn defaults_of_services_are_set() {
         let filled = |spec: Value| {
             let mut fields = Map::from_iter([("spec".to_owned(), spec)]);
             fill(&mut fields);

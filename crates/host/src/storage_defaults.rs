@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_filled_and_what_is_there_stays() {
+    fn defaults_are_set_for_missing_fields_only() {
         for (plural, given, expected) in [
             ("persistentvolumeclaims", json!({"spec": {}}), json!({"spec": {"volumeMode": "Filesystem"}})),
             (

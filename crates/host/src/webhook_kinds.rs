@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_filled_in() {
+    fn defaults_of_webhooks_are_set() {
         let mut object = object(json!({
             "name": "a.example.com", "clientConfig": { "service": { "name": "s", "namespace": "n" } },
             "rules": [{ "operations": ["*"] }],
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_all_at_once() {
+    fn all_violations_are_reported_together() {
         let rule = json!({ "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"] });
         let right = json!({
             "name": "a.example.com", "clientConfig": { "url": "https://a" }, "sideEffects": "None",

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_nobody_waits_for_holds_nothing_up() {
+    fn an_unpolled_timer_delays_nothing() {
         let runtime = Runtime::new(start(), None);
         let clock = Clock::new(runtime.clock().clone());
         let _never_polled = clock.sleep(TimeDelta::seconds(5), TimerClass::Work);

@@ -372,7 +372,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_serves_is_known_by_the_name_that_it_was_given() {
+    fn serving_address_uses_the_assigned_host() {
         let listens = "0.0.0.0:8443".parse().expect("an address");
         for (host, expected) in
             [("", "0.0.0.0:8443"), ("a", "a:8443"), ("10.0.0.1", "10.0.0.1:8443"), ("::1", "[::1]:8443")]

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_turned_is_read_and_half_a_write_is_not() {
+    fn the_dial_shows_complete_writes_only() {
         let folder = std::env::temp_dir().join(format!("dial-{}", std::process::id()));
         let at = |text: &str| text.parse::<DateTime<Utc>>().expect("an instant");
         let dial = DialFile::create(&folder, at("2023-07-27T20:00:00Z")).expect("writable");

@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_read_when_no_open_watch_has_fewer_lines() {
+    fn line_counts_are_read_when_no_open_watch_lags() {
         let told = Told(pairs(&[(1, 0), (2, 4)])).and(Told(pairs(&[(3, 7)])));
         for (read, is_read, unread) in [
             (&[][..], true, &[][..]),
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reported_at_once_is_what_time_waits_for() {
+    fn reports_that_time_waits_for_are_sent_at_once() {
         let at = |seconds: i64| Instant::from_timestamp(seconds, 0);
         let idle = |grant: u64, lines: &[(u64, u64)], next: i64| Idle {
             sequence: 0,

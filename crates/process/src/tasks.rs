@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_panic_said_is_known() {
+    fn message_of_a_panic_is_known() {
         run(async {
             let tasks = Tasks::new();
             tasks.restarting("toy", || async { panic!("on purpose") });
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_can_be_made_anew_is_after_a_pause_that_grows() {
+    fn a_restarting_task_is_restarted_after_growing_pauses() {
         run(async {
             let time = clock::SimulatedClock::new(clock::Instant::UNIX_EPOCH);
             let told: Arc<Mutex<Vec<Panicked>>> = Arc::default();

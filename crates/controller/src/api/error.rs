@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_pass_is_told_from_what_stays() {
+    fn transient_errors_differ_from_permanent_ones() {
         let refused = |code: u16| Error::Api(Box::new(Status { code, ..Status::default() }));
         for (code, passes) in [(409, true), (429, true), (500, true), (503, true), (504, true)] {
             assert_eq!(refused(code).is_passing(), passes, "{code}");

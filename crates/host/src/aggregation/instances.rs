@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_reached_nobody_is_tried_with_the_next() {
+    async fn unsent_request_is_retried_with_the_next_instance() {
         let (instances, asked) =
             instances(&[("a", &[unreachable(), broken(), unreachable()]), ("b", &[Ok(201), Ok(200), unreachable()])]);
         assert_eq!(call(&instances, Method::POST).await, Ok(201));
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_not_ready_is_asked_for_its_watches_only() {
+    async fn unready_instance_gets_barrier_requests_only() {
         let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(201), Ok(201), Ok(200), Ok(201)])]);
         let count = instances.count();
         instances.set_asked("a", false);
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_would_break_the_shared_connection_or_has_no_end_is_not_handed_on() {
+    async fn oversized_head_or_endless_body_is_not_forwarded() {
         let (instances, asked) = instances(&[("a", &[])]);
         let mut request = http::Request::new(full(""));
         let value = http::HeaderValue::from_bytes(&vec![b'x'; MOST_OF_HEAD]).expect("a value");
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_watches_were_told_is_known_when_all_have_answered() {
+    async fn line_counts_are_known_when_all_instances_answered() {
         let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(503), Ok(200)])]);
         assert_eq!(instances.told(0).await.told, None);
         let both = Told([(u64::from(b'a'), 3), (u64::from(b'b'), 3)].into());
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_answered_is_asked_again_after_an_entry_and_after_a_new_watch() {
+    async fn entry_or_new_watch_causes_another_barrier_request() {
         let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200), Ok(200), Ok(200)])]);
         let ask = async |entries: u64, times: usize| {
             assert!(instances.told(entries).await.told.is_some());

@@ -166,7 +166,7 @@ async fn a_binding_counts_from_its_write_to_its_deletion() {
 
 /// An initial role may be deleted, and is created again when the host restarts.
 #[tokio::test]
-async fn what_a_cluster_begins_with_can_be_deleted() {
+async fn initial_roles_can_be_deleted() {
     let host = host().await;
     let viewer = user("vera", &["gardener.cloud:system:viewers"]);
     for name in ["gardener.cloud:system:read-only", "gardener.cloud:system:viewers"] {
@@ -368,7 +368,7 @@ const REQUESTS: &str = "/clusters/seed--a/apis/certificates.k8s.io/v1/certificat
 
 /// Writing approvals and certificates needs a permission for the signer in addition.
 #[tokio::test]
-async fn who_approves_or_signs_a_certificate_may_do_so_for_its_signer() {
+async fn approval_and_signing_need_permission_for_the_signer() {
     let host = host().await;
     let request = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
     let spec = json!({"request": request, "signerName": "example.com/own", "usages": ["client auth"]});

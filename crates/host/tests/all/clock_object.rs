@@ -147,7 +147,7 @@ async fn the_lines_of_a_watch_on_the_clock_are_counted() {
 
 /// A command outlives its client; its state names its issuer, and any user may end it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_advances_the_clock_is_known_and_can_be_stopped() {
+async fn an_advance_shows_its_issuer_and_can_be_stopped() {
     let mut world = world(Mode::Stepped).await;
     let transport = world.transport();
     // Works until the test ends it, so that time cannot reach its goal.

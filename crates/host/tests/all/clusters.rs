@@ -102,7 +102,7 @@ async fn secrets_take_plain_texts_and_never_return_them() {
 }
 
 #[tokio::test]
-async fn gardeners_groups_are_unavailable_while_nobody_serves_them() {
+async fn gardeners_groups_are_unavailable_without_a_server() {
     let host = host();
     garden(&host).await;
     let path = "/clusters/garden/apis/core.gardener.cloud/v1beta1/projects";
@@ -188,7 +188,7 @@ async fn every_cluster_answers_reviews() {
 }
 
 #[tokio::test]
-async fn who_says_nothing_of_himself_hears_of_version_and_health_only() {
+async fn anonymous_users_may_read_version_and_health_only() {
     let host = host();
     garden(&host).await;
     let nobody = generic_apiserver::authentication::anonymous();
@@ -208,7 +208,7 @@ async fn who_says_nothing_of_himself_hears_of_version_and_health_only() {
 /// A user without read permission gets the same response for existing and missing clusters; a user with permission gets
 /// a 404.
 #[tokio::test]
-async fn which_clusters_exist_is_for_those_who_may_read() {
+async fn existence_of_clusters_is_hidden_from_unauthorized_users() {
     let host = host();
     garden(&host).await;
     let cluster = json!({"metadata": {"name": "shoot--p--s"}, "spec": {"kubernetesVersion": "1.30.1"}});

@@ -46,7 +46,7 @@ fn a_pod_is_stored_as_a_cluster_stores_it() {
 }
 
 #[test]
-fn what_is_wrong_is_told_by_its_path() {
+fn violations_name_the_path_of_the_field() {
     let world = World::new(Options::default());
     let template = json!({"spec": {"containers": [{"name": "c", "image": "web"}]}});
     refused(
@@ -273,7 +273,7 @@ fn a_quota_says_what_is_used_and_holds() {
 }
 
 #[test]
-fn a_request_for_a_certificate_names_who_asks_and_is_decided_once() {
+fn a_signing_request_names_its_user_and_is_decided_once() {
     let world = World::new(Options::default());
     let request = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
     let spec = json!({
@@ -463,7 +463,7 @@ fn components_are_healthy_and_only_read() {
 }
 
 #[test]
-fn who_looks_finds_what_a_cluster_begins_with() {
+fn initial_objects_are_created_with_the_first_request() {
     const SYSTEM: &str = "/api/v1/namespaces/kube-system/configmaps";
     let world = World::new(Options::default());
     world.settle(1);

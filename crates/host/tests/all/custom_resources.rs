@@ -418,7 +418,7 @@ async fn own_writes_are_stored_as_other_servers_show_them() {
 
 /// A definition of a kind that the cluster serves itself is accepted, and has no effect.
 #[tokio::test]
-async fn what_a_cluster_serves_itself_is_not_served_from_a_definition() {
+async fn definitions_do_not_replace_resources_of_the_cluster() {
     let host = host().await;
     let definition = definition(|tree| {
         tree["metadata"]["name"] = json!("workers.extensions.gardener.cloud");

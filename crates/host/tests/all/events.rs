@@ -16,7 +16,7 @@ use crate::support::{foundation, get, send};
 const EVENTS: &str = "/clusters/runtime/api/v1/namespaces/default/events";
 
 #[tokio::test]
-async fn events_are_gone_for_who_looks_when_their_time_is_over() {
+async fn expired_events_are_never_read() {
     let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
     let (clock, log) = (SimulatedClock::new(start), Arc::new(MemoryLog::new()));
     let foundation = Foundation { log: log.clone(), clock: Clock::new(clock.clone()), ..foundation() };

@@ -103,7 +103,7 @@ async fn a_certificate_is_worth_what_the_cluster_in_the_path_says() {
 }
 
 #[tokio::test]
-async fn what_is_issued_in_a_landscape_ends_on_its_time() {
+async fn landscape_certificates_expire_in_landscape_time() {
     let world = world().await;
     for (second, is_valid) in [(-1, false), (0, true), (3_600, true), (3_601, false)] {
         let now = landscape_noon() + TimeDelta::seconds(second);

@@ -47,7 +47,7 @@ fn remote(host: &Host, groups: &[&str], is_component: bool) -> Remote {
 }
 
 #[tokio::test]
-async fn components_read_api_servers_write_administrators_forget_and_nobody_else_does() {
+async fn access_to_the_log_depends_on_component_and_group() {
     let log = MemoryLog::new();
     let host = host(&log);
     let apiserver = remote(&host, &["system:masters"], true);

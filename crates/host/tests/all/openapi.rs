@@ -247,7 +247,7 @@ async fn documents_come_as_protobuf() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_refused() {
+async fn unknown_documents_are_not_found() {
     let host = host().await;
     for path in ["v3/apis/core.gardener.cloud/v1", "v3/apis/none/v1", "v3/api/v2", "v4"] {
         let code = get(&host, &format!("/clusters/seed--a/openapi/{path}")).await.code;

@@ -118,7 +118,7 @@ fn a_pod_waits_for_those_that_it_wants_to_be_near_to() {
 
 /// A pod without affinities waits until the one with the anti-affinity is deleted or has other labels.
 #[test]
-fn who_is_kept_away_comes_when_the_other_is_gone() {
+fn a_pod_is_placed_once_the_conflicting_pod_is_gone() {
     for change in [Value::Null, json!({"metadata": {"labels": {"app": "cache"}}})] {
         let world = world_with(&["a"]);
         let mut shy = by_host("podAntiAffinity", "web");

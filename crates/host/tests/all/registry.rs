@@ -126,7 +126,7 @@ async fn two_at_once_do_not_both_pass() {
 }
 
 #[tokio::test]
-async fn upstream_registers_everybody() {
+async fn upstream_profile_registers_any_version() {
     let host = host(Profile::Upstream).await;
     assert_eq!(register(&host, "gardener-apiserver", "a", "v1.2.0").await.0, 201);
     assert_eq!(register(&host, "gardener-scheduler", "s", "v1.9.0").await.0, 201);

@@ -237,7 +237,7 @@ async fn keys_of_tokens_are_published() {
 }
 
 #[tokio::test]
-async fn a_review_says_for_whom_a_token_is_meant() {
+async fn a_token_review_returns_the_audiences() {
     let world = World::new();
     world.send("POST", &format!("{DEFAULT}/serviceaccounts"), json!({ "metadata": { "name": "robot" } })).await;
     let path = format!("{DEFAULT}/serviceaccounts/robot/token");

@@ -70,7 +70,7 @@ async fn echo(context: Context, ready: oneshot::Sender<()>) -> Exit {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn time_never_overtakes_who_has_something_to_do() {
+async fn time_waits_for_working_participants() {
     let mut world = World::new(Mode::Stepped);
     let transport = world.transport();
     world.run("ticker", transport.clone(), ticker).await;
@@ -101,7 +101,7 @@ async fn onlooker(context: Context, ready: oneshot::Sender<()>) -> Exit {
 /// A step concerns only participants with a timer then, and those whose watches are sent a line: all other participants
 /// neither receive nor send anything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_step_costs_those_nothing_whom_it_does_not_concern() {
+async fn a_step_sends_nothing_to_uninvolved_participants() {
     const ONLOOKERS: [&str; 4] = ["onlooker-1", "onlooker-2", "onlooker-3", "onlooker-4"];
     let mut world = World::new(Mode::Stepped);
     let transport = world.transport();
@@ -129,7 +129,7 @@ async fn a_step_costs_those_nothing_whom_it_does_not_concern() {
 
 /// A participant that is not granted an instant reads it from the dial when it observes an event of that instant.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_not_told_of_an_instant_knows_it() {
+async fn ungranted_instants_are_read_from_the_dial() {
     let mut world = World::new(Mode::Stepped);
     let transport = world.transport();
     world.run("ticker", transport.clone(), ticker).await;
@@ -259,7 +259,7 @@ impl Gate {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
-async fn who_holds_a_line_back_holds_time_back() {
+async fn a_delayed_watch_line_delays_time() {
     let mut world = World::new(Mode::Stepped);
     let gate = Gate::default();
     let transport = gate.transport(world.transport());

@@ -271,7 +271,7 @@ fn a_failed_shoot_can_be_deleted() {
 
 /// A fault of another Shoot, or an expired one, has no effect; an invalid one is rejected.
 #[test]
-fn a_fault_hits_nobody_else_and_nonsense_is_refused() {
+fn a_fault_hits_only_its_shoot_and_must_be_valid() {
     let mut audited = landscape();
     let mut fault = Fault { metadata: ObjectMeta::named("", "other"), ..Fault::default() };
     "task-fails".clone_into(&mut fault.spec.kind);

@@ -245,7 +245,7 @@ fn an_update_without_its_surge_goes_on_by_hand() {
 
 /// A machine that is deleted by hand during an update is replaced by the new MachineSet.
 #[test]
-fn a_machine_that_somebody_deletes_during_an_update_is_replaced_by_a_new_one() {
+fn a_machine_deleted_during_an_update_is_replaced() {
     let mut audited = cluster(3, "ManualInPlaceUpdate", 3, 1);
     update_image(&mut audited);
     audited.until_it_holds(TimeDelta::minutes(30), "the nodes are candidates", |audited| {

@@ -401,7 +401,7 @@ fn a_provider_that_refuses_is_asked_again() {
 
 /// "A Node deleted by hand (its Machine becomes Unknown, then Failed, and is replaced)".
 #[test]
-fn a_node_that_somebody_deletes_comes_back_as_another_one() {
+fn a_deleted_node_is_replaced() {
     let mut audited = cluster(9, 2);
     deploy(&mut audited, 2, &json!({}), None);
     let node = all::<Node>(&mut audited, SHOOT).remove(0).metadata.name;
@@ -429,7 +429,7 @@ fn a_node_that_somebody_deletes_comes_back_as_another_one() {
 }
 
 #[test]
-fn a_machine_that_somebody_deletes_is_drained_and_replaced() {
+fn a_deleted_machine_is_drained_and_replaced() {
     let mut audited = cluster(10, 2);
     deploy(&mut audited, 4, &json!({}), None);
     let (name, _) = machines(&mut audited).remove(0);

@@ -210,7 +210,7 @@ fn the_past_is_what_was_true_then() {
 }
 
 #[test]
-fn what_is_no_moment_is_said() {
+fn invalid_moments_are_reported() {
     let (audited, _) = force_update(LandscapeOptions::new(11, evening()));
     let browser = Browser::of(&audited, admin());
     for (at, code, text) in [

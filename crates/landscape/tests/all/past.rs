@@ -168,7 +168,7 @@ fn rows_at_any_moment_equal_the_exact_lists() {
 }
 
 #[test]
-fn what_is_forgotten_is_not_shown() {
+fn compacted_history_is_not_shown() {
     let (audited, _) = force_update(Options::new(5, evening()));
     let landscape = &audited.landscape;
     let log: Arc<dyn EventLog> = Arc::new(landscape.log().clone());

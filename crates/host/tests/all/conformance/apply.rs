@@ -214,7 +214,7 @@ async fn managers_own_fields_of_the_version_that_they_apply() {
 }
 
 #[tokio::test]
-async fn what_is_no_longer_applied_in_another_version_goes() {
+async fn fields_no_longer_applied_in_another_version_are_removed() {
     let host = host().await;
     let most = autoscaler("v1", json!({ "maxReplicas": 3, "minReplicas": 2 }));
     expect(&apply(&host, OLDER, "fieldManager=one", most).await, 201);

@@ -563,7 +563,7 @@ fn namespaces_should_apply_a_finalizer_to_a_namespace() {
 /// Unlike the upstream conformance test, but promised by its quota evaluator: concurrent creations are not asked to
 /// retry.
 #[tokio::test]
-async fn resource_quota_should_admit_many_who_create_at_once_and_no_more_than_it_allows() {
+async fn resource_quota_should_admit_concurrent_creations_up_to_its_limit() {
     let host = host().await;
     let quota = json!({ "metadata": { "name": "q" }, "spec": { "hard": { "count/secrets": "30" } } });
     create(&host, &format!("{CLUSTER}{SPACE}/resourcequotas"), quota).await;

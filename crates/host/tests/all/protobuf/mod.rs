@@ -289,7 +289,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_is_read(seed in any::<u64>()) {
+    fn encoded_objects_are_decoded_unchanged(seed in any::<u64>()) {
         for node in nodes() {
             let mut tree = sample(&node, 0, &mut Choices(seed));
             let body = body(&node, &tree);
@@ -350,7 +350,7 @@ fn opened(answer: &Answer) -> Envelope<'_> {
 }
 
 #[tokio::test]
-async fn who_takes_nothing_but_protobuf_is_given_it() {
+async fn clients_that_accept_only_protobuf_get_protobuf() {
     let host = host().await;
     let maps = "/clusters/garden/api/v1/namespaces/default/configmaps";
     let node = tables::node("core", "ConfigMap").expect("a kind");

@@ -316,7 +316,7 @@ fn wall_time_makes_pods_available_too() {
 }
 
 #[test]
-fn pods_of_processes_are_left_to_who_runs_them() {
+fn pods_of_processes_are_left_to_the_kubelet() {
     let options = Options { is_process: Arc::new(|_, _, image| image.starts_with("web:")), ..Options::default() };
     let world = World::new(options);
     world.ask("POST", DEPLOYMENTS, web(1));

@@ -178,7 +178,7 @@ impl<'a> Game<'a> {
         let wanted = self.world.changed(number, present, self.audited.landscape.now());
         if let Ok(changed) = self.audited.run(self.profiles.replace(&wanted)) {
             self.profile = changed;
-            self.offer_anew(true);
+            self.record_offer(true);
         }
     }
 
@@ -188,11 +188,11 @@ impl<'a> Game<'a> {
         let wanted = self.world.changed_namespaced(number, present, &self.profile, self.audited.landscape.now());
         if let Ok(changed) = self.audited.run(self.own.replace(&wanted)) {
             self.namespaced = changed;
-            self.offer_anew(false);
+            self.record_offer(false);
         }
     }
 
-    fn offer_anew(&mut self, with_parent: bool) {
+    fn record_offer(&mut self, with_parent: bool) {
         let now = self.audited.landscape.now();
         if with_parent {
             self.plain.changes.push((now, self.profile.spec.clone()));
