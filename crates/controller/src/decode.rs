@@ -140,7 +140,7 @@ type Identity = (u64, u64);
 #[derive(Debug)]
 struct Form {
     type_: TypeId,
-    /// True if it carries the annotation of its cluster.
+    /// True if it has the annotation of its cluster.
     wildcard: bool,
     object: Shared,
 }

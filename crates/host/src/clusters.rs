@@ -12,7 +12,7 @@ use generic_apiserver::{Cluster, Clusters};
 
 use crate::installed::Installed;
 
-/// Clusters by their objects.
+/// Clusters with a Cluster object.
 #[derive(Debug)]
 pub(crate) struct ByObject {
     runtime: Cluster,
@@ -44,7 +44,7 @@ impl Clusters for ByObject {
     }
 
     fn definitions(&self, cluster: &str) -> Option<Release> {
-        // Across all clusters objects are shown as they are stored.
+        // Across all clusters objects are shown as stored.
         if cluster == "*" { None } else { self.installed.release(cluster) }
     }
 

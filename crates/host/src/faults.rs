@@ -31,7 +31,7 @@ use process::{Context, Request, Response, User, watch};
 /// Name of the component that renews a seed's heartbeat.
 const GARDENLET: &str = Program::Gardenlet.name();
 
-/// The faults that act on processes. Cheap to clone.
+/// Faults that act on processes. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Faults(Arc<Inner>);
 

@@ -95,7 +95,7 @@ impl FirstObjects {
         !made.get(&(cluster.to_owned(), kind)).is_some_and(|cell| cell.initialized())
     }
 
-    /// Creates the objects that a request asks for.
+    /// Creates the objects that a request for a path needs.
     ///
     /// # Errors
     /// The log cannot be reached.

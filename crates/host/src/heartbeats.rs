@@ -10,10 +10,10 @@
 //! reports the start of an owner ([`crate::Host::start_renewing`]) and its end ([`crate::Host::stop_renewing`]);
 //! several processes may own one Lease while one of them replaces another.
 //!
-//! Components get the stored Lease, and so observe the end of an owner in their watches. All other clients read the renewal,
-//! and each of their watches gets one every 10 seconds of wall time, or of landscape time while that runs faster
-//! ([`renewed`]). It has the current landscape time, and the resource version up to which the watch has sent everything, so
-//! that a watch from there misses nothing. No entry is written for it, and the clock takes no step for it.
+//! Components get the stored Lease, and so observe the end of an owner in their watches. All other clients read the
+//! renewal, and each of their watches gets one every 10 seconds of wall time, or of landscape time while that runs
+//! faster ([`renewed`]). It has the current landscape time, and the resource version up to which the watch has sent
+//! everything, so that a watch from there misses nothing. It costs no log entry and no step of the clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -147,7 +147,7 @@ pub(crate) async fn running(
 }
 
 /// Body of a watch in JSON with the renewals of the Leases that it shows; `leases`: those at its beginning; `position`:
-/// revision up to which the watch has sent the log.
+/// revision up to which the watch has sent entries of the log.
 pub(crate) fn renewed(
     body: Body,
     leases: BTreeMap<String, Value>,

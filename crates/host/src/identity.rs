@@ -38,7 +38,7 @@ use crate::tokens::Tokens;
 pub struct CertificateAuthenticator {
     fixed: FixedAuthenticator,
     start: u64,
-    /// Cache of parsed badges by certificate: every request carries one.
+    /// Cache of parsed badges by certificate: every request has one.
     badges: Mutex<BTreeMap<Vec<u8>, Option<Component>>>,
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Releases of the CustomResourceDefinitions that Gardener's components have installed in clusters.
 //!
-//! An index of the fold: which objects determine them is [`domain::definitions`]'s.
+//! An index of the fold; the objects that determine the releases are defined in [`domain::definitions`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,7 +61,8 @@ impl Observer for Installed {
         if let Some(release) = object.tree().as_ref().and_then(definitions::release_of) {
             releases.insert(of, release);
         } else if object.parts.is_none() && of != cluster::RUNTIME {
-            // The cluster of a deleted Seed is deleted. Definitions of `runtime` stay when gardener-operator is deleted.
+            // The cluster of a deleted Seed is deleted. Definitions of `runtime` remain when gardener-operator is
+            // deleted.
             releases.remove(&of);
         }
     }

@@ -108,7 +108,7 @@ use process::{Request, Tasks, Transport, TransportError, User};
 
 /// Initial namespaces of every cluster.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-/// Version that cluster `runtime` reports.
+/// Default of the Kubernetes version that cluster `runtime` reports.
 const RUNTIME_VERSION: &str = "1.32.0";
 
 /// Path prefix of the pages for browsers, and the path that opens them.
@@ -116,7 +116,7 @@ pub const PAGES: [&str; 2] = ["/dashboard", "/terrarium/dashboard/"];
 
 pub use first_objects::Trust;
 
-/// Answers requests for paths below [`PAGES`]; a request carries its user.
+/// Answers requests for paths below [`PAGES`]; an extension of a request has its user.
 pub type Pages = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
 
 /// Handler of the pages, once they are served.

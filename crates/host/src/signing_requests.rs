@@ -15,7 +15,7 @@ use process::pki::Authority;
 /// Returns the authority of a cluster that is no Shoot's; `None`: it has none of its own.
 pub type OwnSigners = Arc<dyn Fn(&str) -> Option<Authority> + Send + Sync>;
 
-/// Keys of an InternalSecret that holds an authority.
+/// Keys in the data of an InternalSecret that holds an authority.
 const CERTIFICATE: &str = "ca.crt";
 const KEY: &str = "ca.key";
 

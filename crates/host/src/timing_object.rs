@@ -19,7 +19,7 @@ use process::Context;
 /// Path of the objects.
 pub(crate) const PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/timings";
 
-/// Defaults and validation.
+/// Defaults and validation of kind Timing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TimingStrategy;
 

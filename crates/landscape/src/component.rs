@@ -13,17 +13,17 @@ use process::{Context, Exit, Identity, Tasks, User};
 /// A component of a landscape.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
-    /// gardener-apiserver; without it, requests for its groups are answered with 503.
+    /// gardener-apiserver; without it, requests for its groups get 503.
     Apiserver,
     /// kube-controllers, part of the host.
     KubeControllers,
-    /// gardener-controller-manager
+    /// gardener-controller-manager.
     ControllerManager,
-    /// gardener-scheduler
+    /// gardener-scheduler.
     Scheduler,
-    /// gardenlet of a seed
+    /// gardenlet of a seed.
     Gardenlet(String),
-    /// provider-local of a seed
+    /// provider-local of a seed.
     ProviderLocal(String),
 }
 

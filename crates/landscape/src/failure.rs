@@ -33,7 +33,7 @@ pub enum Failure {
         /// Running components, and the due time of the next timer.
         waiting: Vec<String>,
     },
-    /// A request of the landscape itself was refused.
+    /// A request of the landscape itself failed.
     #[error("cannot {0}: {1}")]
     Refused(String, controller::Error),
     /// Replaying the log's entries does not produce the served state.

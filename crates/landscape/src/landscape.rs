@@ -53,7 +53,7 @@ pub struct Line {
     pub at: Instant,
     /// Component and instance.
     pub component: String,
-    /// The line.
+    /// Text without line end.
     pub text: String,
 }
 
@@ -84,7 +84,7 @@ pub struct Memory {
     pub packed: usize,
     /// API servers: number of decoded objects.
     pub decoded: usize,
-    /// API servers: objects of recent changes, shared bytes counted each time.
+    /// API servers: objects of recent changes; shared bytes are counted each time.
     pub recent: usize,
 }
 
@@ -246,7 +246,7 @@ impl Landscape {
             let running = crate::start::start(self, &component);
             if let Component::Gardenlet(seed) = &component {
                 let (host, seed, owner) = (self.host.clone(), seed.clone(), component.to_string());
-                // The log of a simulation can always be reached.
+                // The log of a simulation is always reachable.
                 self.clients.spawn(async move { drop(host.start_renewing(&seed, &owner).await) });
             }
             self.components.insert(component, running);
@@ -278,7 +278,7 @@ impl Landscape {
     fn stop_heart(&self, component: &Component) -> Result<(), Failure> {
         let Component::Gardenlet(seed) = component else { return Ok(()) };
         let (host, seed, owner) = (self.host.clone(), seed.clone(), component.to_string());
-        // The log of a simulation can always be reached.
+        // The log of a simulation is always reachable.
         self.run(async move { drop(host.stop_renewing(&seed, &owner).await) })
     }
 
@@ -328,7 +328,7 @@ impl Landscape {
         self.lines.lock().clone()
     }
 
-    /// Runs a future, mostly a request, to its end. No time passes.
+    /// Runs a future, usually a request, to its end. No time passes.
     pub fn run<T>(&self, future: impl Future<Output = T>) -> Result<T, Failure> {
         self.drive(Advance::Not, future)?.ok_or_else(|| self.stuck())
     }

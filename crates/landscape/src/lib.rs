@@ -4,10 +4,10 @@
 //! **Invariants.** No rules: components do everything, through the API. One thread; this crate and its dependencies use
 //! no other source of time or of randomness than the clock and the seed.
 //!
-//! **Tour.** [`Landscape`] the whole, and [`Options`] its parameters; [`component`] its parts, `start` their start;
-//! `bootstrap` and [`extensions`] its initial objects; [`runtime`] the thread and its clock; `livelock` the guard
-//! against endless cycles; [`failure`] the reasons for which it can halt; [`wait`] waiting for objects; [`preset`] and
-//! [`bench`] for tests and benchmarks.
+//! **Tour.** [`Landscape`] the landscape, and [`Options`] its parameters; [`component`] its components, `start` their
+//! start; `bootstrap` and [`extensions`] its initial objects; [`runtime`] the thread and its clock; `livelock` the
+//! guard against endless cycles; [`failure`] the reasons for which it can halt; [`wait`] waiting for objects;
+//! [`preset`] and [`bench`] for tests and benchmarks.
 
 pub mod bench;
 mod bootstrap;

@@ -16,7 +16,7 @@ const FIRST_PAUSE: TimeDelta = TimeDelta::milliseconds(50);
 const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(2);
 /// Maximum number of attempts; they take some 30 s.
 const ATTEMPTS: u32 = 20;
-/// Maximum number of attempts in a simulation, where wall time stands: conflicts end after as many concurrent writes.
+/// Maximum number of attempts in a simulation, where wall time stands: enough for conflicts with concurrent writes.
 const AT_ONCE: u32 = 5;
 
 /// Counter of attempts.

@@ -7,9 +7,9 @@
 //! | standard output | lines of JSON, [`Said`]: one when the process is ready, one for each panic that it survives, and one whenever it becomes unready or ready again |
 //! | standard error | log lines and errors |
 //!
-//! The process ends within [`LAST_WORDS`] of wall time after its standard input has ended, whatever it is doing: no
-//! parent leaves processes behind, however it ended. Exit code 0: the process was stopped; otherwise the last line has
-//! the reason.
+//! The process ends within [`LAST_WORDS`] of wall time after its standard input has ended, even if a task is still
+//! running: no parent leaves processes behind, even if it was killed. Exit code 0: the process was stopped; otherwise
+//! the last line has the reason.
 //!
 //! A process that the landscape did not start, in a container of its own, requests its assignment from the host
 //! ([`Joining`], at [`JOIN_PATH`]). For such a process SIGTERM and the deletion of its Lease replace the end of
@@ -93,7 +93,7 @@ pub struct Assignment {
     pub certificate: Pair,
     /// Id of the writer, for a process that appends to the log itself: distinct for each process.
     pub writer: u64,
-    /// File of the landscape's dial (see [`crate::dial`]); empty: there is none.
+    /// File of the landscape's dial (see [`crate::dial`]); empty: there is no dial.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dial: String,
     /// Authorization mode of the landscape; empty: every authenticated user may do everything.
@@ -286,7 +286,7 @@ fn watch_for_the_end(ended: oneshot::Sender<()>) {
     last_words();
 }
 
-/// Ends the process at the end of its grace period, whatever the component does.
+/// Ends the process at the end of its grace period, even if the component still runs.
 fn last_words() {
     end_within(
         LAST_WORDS,

@@ -31,7 +31,8 @@ enum State {
     Taken,
     /// The body was read to its end.
     Read,
-    /// The body was dropped before its end; `was_asked_for`: the handler had begun to read, so the client sends it.
+    /// The body was dropped before its end; `was_asked_for`: the handler had begun to read, so the client sends the
+    /// body.
     Left { body: Body, was_asked_for: bool },
 }
 

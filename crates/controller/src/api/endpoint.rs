@@ -49,7 +49,7 @@ impl fmt::Debug for Endpoint {
 /// A page of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
-    /// The objects.
+    /// Objects of the page.
     pub(crate) items: Vec<Shared>,
     /// Resource version of the snapshot from which all pages are read.
     pub(crate) resource_version: String,

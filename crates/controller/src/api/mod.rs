@@ -310,7 +310,7 @@ impl Patch {
     }
 }
 
-/// The events of a watch.
+/// Events of a watch.
 pub struct WatchStream<K> {
     frames: Frames,
     kind: PhantomData<fn() -> K>,

@@ -399,7 +399,7 @@ fn a_pass_that_panics_leaves_its_key_alone_for_a_while_and_nothing_else() {
     });
 }
 
-/// A panic fails a simulation.
+/// A panic ends the run of a simulation with a failure.
 #[test]
 fn a_pass_that_panics_ends_a_component_that_does_not_go_on_after_panics() {
     World::run(|world| async move {

@@ -8,15 +8,15 @@
 //! ```
 //!
 //! The server is called with the certificate and headers of the front proxy. Its certificate must be for
-//! `SERVICE.NAMESPACE.svc`. Condition `Available` is judged when an APIService, a Service or its endpoints are written, and
-//! when a request or discovery contradicts it.
+//! `SERVICE.NAMESPACE.svc`. Condition `Available` is evaluated when an APIService, a Service or its endpoints are
+//! written, and when the result of a request or of discovery contradicts it.
 //!
 //! **Invariants.** Groups of Kubernetes and Gardener are served by this host and gardener-apiserver, independent of any
 //! APIService. An APIService has precedence over a CustomResourceDefinition. Authorization takes place here, before the
 //! request is forwarded.
 //!
-//! **Deliberately absent**: OpenAPI of these servers, upgraded connections, APIServices across all clusters, and checks at
-//! intervals: a server that ends is noticed with the next request.
+//! **Deliberately absent**: OpenAPI of these servers, upgraded connections, APIServices across all clusters, and
+//! periodic checks: the end of a server is detected by the next request.
 //!
 //! Source: k8s.io/kube-aggregator pkg/apiserver, pkg/controllers/status/remote @ v0.32.
 
@@ -159,7 +159,7 @@ impl Extensions {
         Self(Arc::new(Inner { dialer, server, own, tasks, time, wall, known, loads, answers }))
     }
 
-    /// APIServices of users of a cluster.
+    /// Returns the APIServices of users of a cluster.
     async fn of(&self, cluster: &str) -> Arc<[Arc<Registration>]> {
         if let Some(known) = self.0.known.read().get(cluster) {
             return known.clone();
@@ -239,7 +239,7 @@ impl Extensions {
         (!versions.is_empty()).then(|| ExtensionGroup { name: name.to_owned(), versions })
     }
 
-    /// APIService of a path `/clusters/CLUSTER/apis/GROUP/VERSION/…`.
+    /// Returns the APIService of a path `/clusters/CLUSTER/apis/GROUP/VERSION/…`.
     pub(crate) async fn find(&self, path: &str) -> Option<Arc<Registration>> {
         let mut segments = path.split('/').filter(|segment| !segment.is_empty());
         let (Some("clusters"), Some(cluster), Some("apis"), Some(group), Some(version)) =

@@ -26,7 +26,7 @@ const PROBE: &str = "/livez";
 /// Wall time between two attempts to reach an unresponsive instance.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
-/// Called when an instance becomes unresponsive, and when it answers again: its name, and whether it answers.
+/// Called with the name of an instance that has become unresponsive (`false`), or answers again (`true`).
 pub type Report = Arc<dyn Fn(&str, bool) + Send + Sync>;
 
 /// Time limit for an instance to answer, and the clock that measures it.
@@ -68,7 +68,7 @@ pub(super) struct Moment {
     pub(super) watches: u64,
 }
 
-/// An instance.
+/// A registered instance.
 #[derive(Debug)]
 pub(super) struct Instance {
     pub(super) name: String,

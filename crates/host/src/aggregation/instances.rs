@@ -69,7 +69,7 @@ struct Inner {
     /// writes an entry.
     next_read: AtomicUsize,
     count: watch::Sender<usize>,
-    /// Oldest release of the instances, for discovery.
+    /// Oldest release of the instances that answer: discovery describes its kinds.
     release: Mutex<Option<Release>>,
     /// Number of watches that were opened so far.
     watches: AtomicU64,

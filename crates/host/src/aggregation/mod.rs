@@ -5,8 +5,8 @@
 //! processes, any of which answers any request, because the host specifies up to which revision the server must have
 //! read the log. The condition of the APIService shows whether an instance runs.
 //!
-//! **Tour.** [`Backend`] the server; [`Instances`] the processes; `instance` one process; `lines` watches that end where a
-//! line does; [`api_services`] the objects; `extensions` API servers of users.
+//! **Tour.** [`Backend`] the server; [`Instances`] the processes; `instance` one process; `lines` watches that end at a
+//! line boundary; [`api_services`] the objects; `extensions` API servers of users.
 
 pub mod api_services;
 mod extensions;
@@ -77,7 +77,7 @@ impl Backend {
 pub(crate) struct Watches {
     /// Line counts of the watches of participants; `None`: one of the API servers did not report.
     pub(crate) told: Option<Told>,
-    /// True if a watch of a client that takes no part in landscape time has got a change since the last query.
+    /// True if a watch of a client without part in landscape time was sent a change since the last query.
     pub(crate) told_others: bool,
 }
 

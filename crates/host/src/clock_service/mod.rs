@@ -3,16 +3,15 @@
 //!
 //! ```text
 //! POST /terrarium/clock/join   Join     → Grant                        registers a participant
-//! POST /terrarium/clock/reports Idle, … → Line, …                      lines, for as long as the participant lives: a report
-//!                              is answered when time has moved, or waits until the participant has read what is on the
-//!                              way to it
+//! POST /terrarium/clock/reports Idle, … → Line, …                      lines, for as long as the connection lasts: a report is
+//!                              answered when time has moved, or when the participant has lines to read first
 //! GET  /terrarium/clock/               → ClockState
 //! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?, by?, participant?, ignoreAbsence?} → ClockState; its
-//!                              `target` is there until time has come; with `orNow` an instant that has passed is the
+//!                              `target` is set until time has reached it; with `orNow` an instant that has passed is the
 //!                              present one; `by`: name of the user; with `participant`, the user's name in landscape
 //!                              time, the command ends with the participant's connection; with `ignoreAbsence` it
 //!                              continues when a component does not answer
-//! POST /terrarium/clock/halt           ends the command at the instant that it has reached, once all has settled there
+//! POST /terrarium/clock/halt           ends the command at the present instant, once all participants are idle there
 //! POST /terrarium/clock/cancel         ends the command at once, from any user
 //! POST /terrarium/clock/leave {participant} → ClockState
 //! ```
@@ -23,8 +22,8 @@
 //! process. A command ends when its connection breaks.
 //!
 //! **Invariants.** One driver decides; a grant reaches its participant, at the latest as the answer to the next report,
-//! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself
-//! and for the limit of a report.
+//! and the dial shows its instant before. Wall time is read only for time that runs by itself and for the limit of a
+//! report.
 
 mod messages;
 mod reports;
@@ -57,11 +56,11 @@ use crate::timekeeper::{CommandError, Decision, Mode, REPORT_LIMIT, Report, Time
 
 /// Wall time after which a report is answered even if time stands, so that the connection is not closed.
 const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
-/// Wall time after which API servers that could not be asked for a barrier are asked again.
+/// Wall time after which the line counts are requested again from API servers that did not report.
 const BARRIER_AGAIN: TimeDelta = TimeDelta::milliseconds(50);
 
-/// Asks every API server what its watches were told, with everything that is in the log; `None`: one of them could not be
-/// asked.
+/// Requests the line counts of watches, as of the log's head, from every API server; `None`: one of them did not
+/// report.
 pub type Barriers = Arc<dyn Fn() -> BoxFuture<'static, Option<Told>> + Send + Sync>;
 
 /// Shows an instant on the landscape's dial.
@@ -80,13 +79,13 @@ struct Inner {
     wall: Clock,
     log: Arc<dyn EventLog>,
     barriers: Barriers,
-    /// The dial that other processes read.
+    /// Writer of the dial that other processes read.
     turn: OnceLock<Turn>,
 }
 
 struct State {
     keeper: Timekeeper,
-    /// Reports that wait for an answer.
+    /// Pending reports by participant.
     waiting: BTreeMap<String, oneshot::Sender<Option<Answer>>>,
     /// Number of commands that have ended.
     commands_ended: u64,
@@ -137,12 +136,12 @@ impl ClockService {
         self.0.state().keeper.now(wall)
     }
 
-    /// The clock for servers of this process: it reads landscape time.
+    /// Clock for servers of this process: it reads landscape time.
     pub fn clock(&self) -> Clock {
         Clock::new(self.clone())
     }
 
-    /// The dial for participants of this process.
+    /// Dial for participants of this process.
     pub fn dial(&self) -> Dial {
         let service = self.clone();
         Dial::new(move || Some(service.0.state().keeper.granted()))

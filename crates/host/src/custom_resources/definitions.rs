@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hooks of kind CustomResourceDefinition.
+//! Strategy of kind CustomResourceDefinition.
 //!
 //! Source: k8s.io/apiextensions-apiserver pkg/registry/customresourcedefinition/{strategy,etcd}.go.
 

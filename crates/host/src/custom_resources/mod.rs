@@ -84,10 +84,10 @@ pub(crate) enum Look {
     Objects,
 }
 
-/// A definition of a cluster.
+/// Definition of a cluster.
 struct Found {
     name: String,
-    /// The whole object.
+    /// The definition with all its fields.
     tree: Value,
     definition: Definition,
     conflict: Option<Conflict>,

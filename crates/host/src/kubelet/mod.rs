@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Process kubelet: runs pods whose image is one of Gardener's components, as processes of this machine or as tasks of
-//! this process.
+//! Process kubelet: runs pods whose image is one of the landscape's components, as processes of this machine or as
+//! tasks of this process.
 //!
 //! ```text
 //! Pod ──► life: start ──► ready ──► exit ──► back-off ─┐      standard input closed, pod deleted

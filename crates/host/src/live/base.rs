@@ -64,7 +64,8 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// Starts the clock and the host's server. Time stands until the landscape has begun ([`super::Live::begin`]).
+    /// Starts the clock and the host's server. Time stands until the start of the landscape is complete
+    /// ([`super::Live::begin`]).
     ///
     /// # Errors
     /// The log cannot be reached.

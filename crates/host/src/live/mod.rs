@@ -149,7 +149,7 @@ impl Client {
         })
     }
 
-    /// Context for requests of the host itself, which takes no part in landscape time.
+    /// Context for requests of the host itself, without part in landscape time.
     pub fn context(&self, name: &str) -> Context {
         Context {
             identity: self.identity(name),
@@ -208,7 +208,7 @@ impl Live {
     /// The address is in use, a certificate cannot be used, or the system cannot create another thread.
     pub fn start(options: Options) -> BoxFuture<'static, io::Result<Self>> {
         Box::pin(async move {
-            // The panic hook reports the panic of a task.
+            // Nothing to report here: a panicking task prints a line of its own.
             let tasks = Tasks::catching(Clock::wall(), |_| {});
             let thread = if options.inside { Some(LandscapeThread::start("components")?) } else { None };
             let on_thread = thread.as_ref().map(|thread| (thread.tasks(), thread.quiescence().clone()));

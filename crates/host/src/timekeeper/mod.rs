@@ -33,7 +33,7 @@
 //! absences. A participant of the host's process is never dropped. Limits count only wall time in which the host ran
 //! ([`patience`]): a stall of the machine is not the silence of a participant.
 //!
-//! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the head and the wall's time.
+//! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the log's head and wall time.
 
 mod decision;
 mod participant;
@@ -51,7 +51,7 @@ pub use self::decision::{Absence, CommandError, Decision, Mode, Report, WaitsFor
 use self::participant::{Barrier, Participant};
 use self::patience::{LOOK, Patience};
 
-/// Wall time after which a participant that owes an answer is dropped.
+/// Wall time after which a participant with an overdue answer is dropped.
 pub const REPORT_LIMIT: TimeDelta = TimeDelta::seconds(30);
 /// Maximum wall time of a hold, for example while a process starts.
 pub const LONGEST_HOLD: TimeDelta = TimeDelta::seconds(10);
@@ -61,7 +61,7 @@ const LONGEST_AWAIT: TimeDelta = TimeDelta::seconds(60);
 const EAGER_HORIZON: TimeDelta = TimeDelta::hours(1);
 /// Maximum landscape time between two grants to all participants in a mode in which time runs by itself.
 const TICK: TimeDelta = TimeDelta::seconds(1);
-/// Number of absences that are remembered.
+/// Maximum number of stored absences.
 const ABSENCES: usize = 32;
 
 /// Command that moves time.
@@ -80,7 +80,7 @@ struct Anchor {
     wall: Instant,
 }
 
-/// The state machine.
+/// State machine of landscape time.
 #[derive(Debug)]
 pub struct Timekeeper {
     now: Instant,
@@ -156,7 +156,7 @@ impl Timekeeper {
         self.paused
     }
 
-    /// Sets the mode; time goes on from where it stands.
+    /// Sets the mode; time continues from the present instant.
     pub fn set_mode(&mut self, mode: Mode, wall: Instant) {
         self.now = self.now(wall);
         self.anchor = Anchor { landscape: self.now, wall };
@@ -176,7 +176,7 @@ impl Timekeeper {
         self.awaits_mode_until.is_some() && (self.near_work().is_some() || !self.is_settled(head))
     }
 
-    /// Stops time, whatever the mode, until [`Timekeeper::resume`]; a command still moves it.
+    /// Stops time in every mode, until [`Timekeeper::resume`]; a command still moves it.
     pub fn pause(&mut self, wall: Instant) {
         self.now = self.now(wall);
         self.paused = true;
@@ -217,7 +217,7 @@ impl Timekeeper {
         }
     }
 
-    /// Ends a command at once; time stays where it is.
+    /// Ends a command at once, at the present instant.
     pub fn cancel(&mut self, wall: Instant) {
         if self.command.take().is_some() {
             self.anchor = Anchor { landscape: self.now, wall };
@@ -601,7 +601,7 @@ impl Timekeeper {
         (self.anchor.wall + TimeDelta::milliseconds(left)).max(wall + TimeDelta::milliseconds(1))
     }
 
-    /// Participants of other processes that owe an answer, and the start of that debt.
+    /// Participants of other processes with an overdue answer, and the instant since which it is due.
     fn may_be_dropped(&self) -> impl Iterator<Item = (&str, Instant)> {
         let of_others = self.participants.iter().filter(|(_, participant)| !participant.is_own);
         of_others.filter_map(|(name, participant)| Some((name.as_str(), participant.owes_since?)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! State of a participant: its debts, and the barrier that it has seen.
+//! State of a participant: its due answers, and the barrier that it has seen.
 
 use clock::Instant;
 use eventlog::Revision;
@@ -18,7 +18,7 @@ pub(super) struct Participant {
     pub(super) is_command: bool,
     /// True for a thread of the host's process.
     pub(super) is_own: bool,
-    /// Instant since which it owes an answer, by [`super::patience`]; `None`: it owes none.
+    /// Instant since which an answer is due, by [`super::patience`]; `None`: none is due.
     pub(super) owes_since: Option<Instant>,
 }
 

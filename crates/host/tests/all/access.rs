@@ -236,7 +236,7 @@ async fn nobody_gives_away_more_than_they_have() {
     bind(&host, "shoot--p--a", "default", "binder", "jane").await;
     ask(&host, &jane, "POST", &bindings, binding("cluster-admin")).await.done();
     ask(&host, &jane, "POST", &roles, role("nodes", "nodes")).await.done();
-    // Changing only the metadata that deletions need takes no such permission.
+    // A change of only the metadata that deletions need requires no such permission.
     let path = format!("{bindings}/cluster-admin");
     let request = http::Request::patch(&path)
         .header("content-type", "application/merge-patch+json")

@@ -84,7 +84,7 @@ async fn reader(context: Context, ready: oneshot::Sender<()>, done: UnboundedSen
 }
 
 /// An entry that an API server in the host's process appends reaches the clock like one that arrives over HTTPS: time
-/// waits for its watch lines, however late their reader is scheduled.
+/// waits for its watch lines, even if their reader is scheduled late.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
 async fn time_waits_for_what_a_server_of_this_process_has_written() {

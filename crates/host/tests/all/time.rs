@@ -120,7 +120,7 @@ async fn a_step_sends_nothing_to_uninvolved_participants() {
     assert!(world.reports("ticker") - ticker >= 48, "it reports after each of its timers");
     assert!(world.reports("echo") - echo >= 96, "after each tick and after each of its timers");
     for (name, before) in ONLOOKERS.into_iter().zip(before) {
-        // A participant that waits for long sends its report again, however little happens.
+        // A participant that waits for long repeats its report, even if nothing changes.
         let reports = world.reports(name) - before;
         assert!(reports < 24, "{name} reported {reports} times");
     }

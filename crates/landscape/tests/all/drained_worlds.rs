@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Invariants of drains, for every cause: a roll-out, an update in place, a smaller pool, a Machine that a user deletes. No
-//! pod is placed on a cordoned node or ends without a grace period, and budgets hold; the auditor checks it.
+//! Invariants of drains, for every cause: a roll-out, an in-place update, a smaller pool, a Machine that a user
+//! deletes. No pod is placed on a cordoned node or ends without a grace period, and budgets hold; the auditor checks
+//! this.
 //!
 //! Each seed determines a world: a Shoot, its pool, Deployments with budgets, and changes by users during roll-outs.
 //! `TERRARIUM_TEST_DRAINS=200` runs the worlds 1 to 200, `TERRARIUM_TEST_DRAINS=17-17` one world.
@@ -283,7 +284,7 @@ impl World {
         }
     }
 
-    /// Changes the Shoot, unless an update in place is pending that forbids it.
+    /// Changes the Shoot, unless a pending in-place update forbids it.
     fn patch_shoot(&mut self, what: &'static str, patch: Value) {
         let api = Api::<Shoot>::namespaced(&self.audited.admin, "garden", preset::NAMESPACE);
         match self.audited.run(api.patch("local", &Patch::Json(patch))) {
@@ -292,7 +293,7 @@ impl World {
         }
     }
 
-    /// Changes the image, then the minor version, then nothing.
+    /// Changes the image at the first call, the minor version at the second, and nothing afterwards.
     fn roll(&mut self) {
         let shoot = self.audited.shoot("local");
         let image = shoot.spec.provider.workers[0].machine.image.as_ref().and_then(|image| image.version.clone());

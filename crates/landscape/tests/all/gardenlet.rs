@@ -445,7 +445,8 @@ fn tasks_that_are_added_meanwhile_are_not_lost() {
     assert_eq!(done.metadata.annotation(TASKS), Some("foo"), "an unknown task is never done");
 }
 
-/// Infrastructure and DNSRecords act when maintenance demands it; a record acts at once when what it publishes changed.
+/// Infrastructure and DNSRecords act when maintenance requires it; a record acts at once when its published values
+/// changed.
 #[test]
 fn infrastructure_and_dns_records_rest_outside_of_the_window() {
     let mut audited = Audited::start(Options::new(1, evening()));

@@ -36,9 +36,9 @@ use crate::transport::{Body, BodyError, Request, Response, Transport, TransportE
 
 /// Time limit for the establishment of a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Interval and time limit of keep-alive pings on an idle connection: the timeouts fit one machine, where only a
-/// stopped process does not answer, and a network, where connections break without notice.
+/// Interval and timeout of keep-alive pings within a machine, where only a stopped process does not answer.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
+/// Interval and timeout of keep-alive pings over a network, where connections break without notice.
 const PING_OVER_NETWORK: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
 /// Maximum size of a response head in bytes.
 const HEAD: u32 = 1 << 20;

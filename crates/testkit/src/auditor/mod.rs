@@ -128,11 +128,11 @@ impl Auditor {
         }
     }
 
-    /// Announces an interference by hand: the numbers of machines say nothing until all of them run again.
+    /// Announces an interference by hand: the numbers of machines are not checked until all of them run again.
     ///
-    /// A node that is selected for an update in place is drained and updated however many machines are deleted meanwhile:
-    /// machine-controller-manager counts before it selects a node, and never takes a selection back. Its machine is in phase
-    /// `Running` during the drain, so the interference lasts until such updates are over, too.
+    /// A node that is selected for an in-place update is drained and updated, however many machines are deleted in the
+    /// meantime: machine-controller-manager counts before it selects a node, and never reverts a selection. Its machine
+    /// is in phase `Running` during the drain, so the interference lasts until such updates are complete, too.
     /// Source: `reconcileOldMachineSetsInPlace` in pkg/controller/deployment_inplace.go, `drainNodeForInPlace` in
     /// pkg/util/provider/machinecontroller/machine_util.go @ machine-controller-manager v0.62.1.
     pub fn disturb(&mut self) {

@@ -175,7 +175,7 @@ impl World {
         self
     }
 
-    /// Writes an object of cluster `garden` as another client, including its status, whatever is stored.
+    /// Writes an object of cluster `garden` as another client, including its status, without preconditions.
     pub fn put<K: Resource>(&self, object: &K) -> K {
         self.put_in(GARDEN, object)
     }
@@ -210,7 +210,7 @@ impl World {
         self.put_in(cluster, &object)
     }
 
-    /// Removes an object of cluster `garden` at once as another client, whatever finalizers it has.
+    /// Removes an object of cluster `garden` at once as another client, ignoring its finalizers.
     pub fn remove<K: Resource>(&self, namespace: &str, name: &str) {
         self.remove_in::<K>(GARDEN, namespace, name);
     }

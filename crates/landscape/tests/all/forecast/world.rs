@@ -117,7 +117,8 @@ impl World {
         self.gardener.served_release()
     }
 
-    /// Gates of every other world, and of releases that always have them, let nodes wait in a rotation.
+    /// Gates of the world: every other world enables rotation without roll-out of workers; some releases always have
+    /// it.
     pub(crate) fn gates(&self) -> Gates {
         let is_set = (self.seed % 2 == 1).then_some(true);
         let waits = releases::gate_is_on(&self.gardener, "CredentialsRotationWithoutWorkersRollout", is_set);
@@ -330,7 +331,7 @@ impl World {
         profile
     }
 
-    /// A Shoot: without workers, or with small pools.
+    /// Creates a Shoot: without workers, or with small pools.
     pub(crate) fn shoot(&self, index: u64, profile: &CloudProfile) -> Shoot {
         let mut shoot = Preset::of(&self.gardener).shoot(&name(index));
         let minor = self.first_minor + self.below(MINORS - 2, "minor", index);

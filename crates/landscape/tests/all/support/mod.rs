@@ -240,7 +240,7 @@ pub(crate) struct Story {
     pub(crate) nodes: Vec<(String, String)>,
     /// Reasons and messages of the maintenance Events.
     pub(crate) events: Vec<(String, String)>,
-    /// Progress of the last reconciliation, as it rose.
+    /// Hash of the canonical log at the end.
     pub(crate) hash: String,
 }
 
