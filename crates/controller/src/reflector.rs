@@ -122,7 +122,7 @@ impl Machine {
         self.store.set_synced();
     }
 
-    /// Takes a watch event. The store gets the state in the event, independent of its type.
+    /// Takes a watch event: stores an added or modified object, removes a deleted one.
     pub(crate) fn event(&mut self, event: Frame, key_of: &dyn Fn(&dyn Object) -> ObjectKey) {
         let version = match event {
             Frame::Added(object) | Frame::Modified(object) => {

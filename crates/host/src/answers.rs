@@ -31,7 +31,7 @@ use crate::first_objects::{DEPRECATED, is_component_status};
 
 /// Protobuf request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Asked {
+struct ProtobufRequest {
     watches: bool,
     /// True for a transform (partial metadata) that has a message for every kind.
     partial: bool,
@@ -52,7 +52,7 @@ pub(crate) async fn answer(host: &Host, request: Request) -> Result<Response, Tr
 async fn negotiated(host: &Host, mut request: Request) -> Result<Response, TransportError> {
     let Some(accept) = as_json(request.headers()) else { return host.answer(request).await };
     let Some(place) = Place::of(request.uri().path()) else { return host.answer(request).await };
-    let asked = Asked {
+    let asked = ProtobufRequest {
         watches: is_watch(request.method(), request.uri()),
         partial: accept.contains("as=PartialObjectMetadata"),
         known: place.has_messages(),
@@ -145,7 +145,7 @@ fn schema(api_version: &str, kind: &str) -> Option<Node> {
     Some(row.node()).filter(|node| !row.custom && is_known(node))
 }
 
-async fn in_protobuf(response: Response, asked: Asked) -> Response {
+async fn in_protobuf(response: Response, asked: ProtobufRequest) -> Response {
     let (mut parts, body) = response.into_parts();
     if parts.headers.get(CONTENT_TYPE).is_none_or(|value| value != JSON) {
         return Response::from_parts(parts, body);

@@ -22,7 +22,7 @@ impl Strategy<Cluster> for CopiesStrategy {
     }
 }
 
-/// Sorts the keys of the copies that differ from those of an older specification, which are sorted.
+/// Sorts the keys of the copies that differ from those of an older specification; unchanged copies are sorted already.
 fn sort(spec: &mut ClusterSpec, old: &ClusterSpec) {
     let sorted = |copy: &mut RawExtension| *copy = RawExtension(copy.0.sorted());
     if spec.cloud_profile != old.cloud_profile {

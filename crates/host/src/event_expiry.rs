@@ -21,7 +21,7 @@ const AT_ONCE: usize = 32;
 
 /// Expiry state of the Events of a cluster.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct Expiry {
     /// Earliest instant at which an Event may have expired; `None`: not known yet.
     next: Option<DateTime<Utc>>,
     /// Number of Events created since the last deletion.
@@ -33,7 +33,7 @@ struct Known {
 pub(crate) struct EventExpiry {
     /// Lifetime of an Event; `None`: unlimited.
     ttl: Option<TimeDelta>,
-    clusters: Mutex<BTreeMap<String, Known>>,
+    clusters: Mutex<BTreeMap<String, Expiry>>,
 }
 
 impl EventExpiry {
@@ -72,7 +72,7 @@ impl EventExpiry {
         let expiry = judge(&events, ttl, now);
         // Events created from here on expire later than all existing ones.
         let next = expiry.next.or_else(|| now.checked_add_signed(ttl));
-        let known = Known { next, came: 0 };
+        let known = Expiry { next, came: 0 };
         self.clusters.lock().insert(cluster.to_owned(), known);
         let deletions = expiry.over.into_iter().map(|(namespace, name)| {
             let path = format!("/clusters/{cluster}/api/v1/namespaces/{namespace}/events/{name}");

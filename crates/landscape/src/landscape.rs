@@ -36,7 +36,7 @@ pub struct Landscape {
     host: Host,
     log: MemoryLog,
     guarded: Arc<dyn EventLog>,
-    found: livelock::Found,
+    found: livelock::Finding,
     random: Random,
     shared: Shared,
     lines: Arc<Mutex<Vec<Line>>>,

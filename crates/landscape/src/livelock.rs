@@ -15,17 +15,17 @@ use crate::runtime::Stop;
 
 /// Live-lock that the guard has found.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found(Arc<Mutex<Option<LiveLock>>>);
+pub(crate) struct Finding(Arc<Mutex<Option<LiveLock>>>);
 
-impl Found {
+impl Finding {
     pub(crate) fn live_lock(&self) -> Option<LiveLock> {
         self.0.lock().clone()
     }
 }
 
 /// Returns a log that refuses writes and stops the runtime when an instant has too many writes.
-pub(crate) fn guarded(log: MemoryLog, clock: Clock, stop: Stop) -> (Arc<dyn EventLog>, Found) {
-    let found = Found::default();
+pub(crate) fn guarded(log: MemoryLog, clock: Clock, stop: Stop) -> (Arc<dyn EventLog>, Finding) {
+    let found = Finding::default();
     let (behind, first, writes) =
         (Arc::new(log.clone()), found.clone(), Mutex::new((Writes::default(), Creations::default())));
     let guarded = Observed::new(behind, move |append: &Append| {

@@ -13,10 +13,10 @@ use process::Tasks;
 
 use crate::support::{Refusal, World, start};
 
-type Seen = Arc<Mutex<Vec<String>>>;
+type Passes = Arc<Mutex<Vec<String>>>;
 
 /// Passes so far, as `name=value`, or `name gone`.
-fn take(seen: &Seen) -> Vec<String> {
+fn take(seen: &Passes) -> Vec<String> {
     std::mem::take(&mut seen.lock())
 }
 
@@ -24,10 +24,10 @@ fn take(seen: &Seen) -> Vec<String> {
 fn observe(
     world: &World,
     outcome: impl Fn(&World, &ObjectKey) -> Result<Requeue, Error> + Send + Sync + 'static,
-) -> (Seen, Store<ConfigMap>) {
+) -> (Passes, Store<ConfigMap>) {
     let mut controller = Controller::new("observer", &world.context);
     let store = controller.watch(world.api(), ListOptions::default(), |change| vec![change.key.clone()]);
-    let seen = Seen::default();
+    let seen = Passes::default();
     let (noted, read) = (seen.clone(), store.clone());
     let own = World {
         clock: world.clock.clone(),

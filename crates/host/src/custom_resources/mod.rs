@@ -85,7 +85,7 @@ pub(crate) enum Look {
 }
 
 /// Definition of a cluster.
-struct Found {
+struct StoredDefinition {
     name: String,
     /// The definition with all its fields.
     tree: Value,
@@ -93,7 +93,7 @@ struct Found {
     conflict: Option<Conflict>,
 }
 
-impl Found {
+impl StoredDefinition {
     fn is_terminating(&self) -> bool {
         !self.tree["metadata"]["deletionTimestamp"].is_null()
     }
@@ -166,7 +166,7 @@ impl CustomResources {
         own: &Transport,
     ) -> Result<bool, TransportError> {
         let found = self.find(cluster, server).await;
-        let accepted: Vec<&Found> = found.iter().filter(|one| one.conflict.is_none()).collect();
+        let accepted: Vec<&StoredDefinition> = found.iter().filter(|one| one.conflict.is_none()).collect();
         let specs: Vec<Value> = accepted.iter().map(|one| one.tree["spec"].clone()).collect();
         if served.specs != specs {
             served.specs.clone_from(&specs);
@@ -198,14 +198,14 @@ impl CustomResources {
     }
 
     /// Returns the definitions of a cluster: established ones before the others, the oldest first.
-    async fn find(&self, cluster: &str, server: &Server) -> Vec<Found> {
+    async fn find(&self, cluster: &str, server: &Server) -> Vec<StoredDefinition> {
         let trees = server.trees(cluster, GROUP, PLURAL).await;
         let read = |tree: Value| {
             let definition = Definition::of(tree.as_object()?).ok()?;
             let name = tree["metadata"]["name"].as_str()?.to_owned();
-            Some(Found { name, tree, definition, conflict: None })
+            Some(StoredDefinition { name, tree, definition, conflict: None })
         };
-        let mut found: Vec<Found> = trees.into_iter().filter_map(read).collect();
+        let mut found: Vec<StoredDefinition> = trees.into_iter().filter_map(read).collect();
         found.sort_by_key(|one| {
             let created = one.tree["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned();
             (!one.is_established(), created, one.name.clone())
@@ -261,7 +261,7 @@ impl CustomResources {
     async fn finish(
         &self,
         cluster: &str,
-        one: &Found,
+        one: &StoredDefinition,
         server: &Server,
         own: &Transport,
     ) -> Result<bool, TransportError> {

@@ -156,7 +156,7 @@ impl Logs {
 
 /// Query parameters of a request for `pods/log`.
 #[derive(Clone, Copy, Debug, Default)]
-struct Wanted {
+struct LogOptions {
     follow: bool,
     previous: bool,
     timestamps: bool,
@@ -167,7 +167,7 @@ struct Wanted {
     bytes: Option<usize>,
 }
 
-impl Wanted {
+impl LogOptions {
     /// Parses the parameters of a request for the lines of a pod.
     ///
     /// Source: k8s.io/kubernetes pkg/apis/core/validation (ValidatePodLogOptions), pkg/registry/core/pod/strategy.go.
@@ -264,7 +264,7 @@ impl Subresource for LogHook {
 
     fn answer<'a>(&'a self, request: SubresourceRequest, _: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>> {
         Box::pin(async move {
-            let wanted = Wanted::read(&request, self.0.0.clock.now())?;
+            let wanted = LogOptions::read(&request, self.0.0.clock.now())?;
             let pod = ObjectKey::new(&request.context.cluster, &request.namespace, &request.name);
             let Some((lines, changed)) = self.0.read(&pod, wanted.previous) else {
                 if wanted.previous {
@@ -297,7 +297,7 @@ impl Subresource for LogHook {
 struct Following {
     logs: Logs,
     pod: ObjectKey,
-    wanted: Wanted,
+    wanted: LogOptions,
     changed: watch::Receiver<u64>,
     last: u64,
     first: Option<String>,

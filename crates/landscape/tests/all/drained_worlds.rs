@@ -84,14 +84,14 @@ fn a_machine_that_people_delete_keeps_budgets() {
 }
 
 /// Number of occurrences of each event, so that a test without events fails.
-type Seen = BTreeMap<&'static str, usize>;
+type Counts = BTreeMap<&'static str, usize>;
 
 struct World {
     random: Random,
     audited: Audited,
     strategy: &'static str,
     deployments: u64,
-    seen: Seen,
+    seen: Counts,
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn drains_keep_their_promises_in_every_world() {
         let lived = seeds.map(|seed| (seed, catch_unwind(AssertUnwindSafe(|| World::live(seed)))));
         lived.collect::<Vec<_>>()
     };
-    let (mut seen, mut failed) = (Seen::new(), Vec::new());
+    let (mut seen, mut failed) = (Counts::new(), Vec::new());
     std::thread::scope(|scope| {
         let shares: Vec<_> = (0..2).map(|_| scope.spawn(share)).collect();
         for (seed, lived) in shares.into_iter().flat_map(|share| share.join().expect("panics are caught")) {
@@ -132,11 +132,11 @@ impl World {
         *self.seen.entry(what).or_default() += 1;
     }
 
-    fn live(seed: u64) -> Seen {
+    fn live(seed: u64) -> Counts {
         let gates = Gates { in_place_node_updates: true, ..Gates::default() };
         let audited = Audited::start(Options { workload: true, gates, ..Options::new(seed, evening()) });
         let random = Random::new(seed);
-        let mut world = Self { random, audited, strategy: "", deployments: 0, seen: Seen::new() };
+        let mut world = Self { random, audited, strategy: "", deployments: 0, seen: Counts::new() };
         let rolling = "AutoRollingUpdate";
         world.strategy = world.pick(&[rolling, rolling, "AutoInPlaceUpdate", "ManualInPlaceUpdate"], "strategy", 0);
         world.deployments = 1 + world.below(3, "deployments", 0);

@@ -31,9 +31,9 @@ const WORLDS: &str = "TERRARIUM_TEST_WORLDS";
 const SEEN: &str = "seen: ";
 
 /// Counts of observed situations, so that agreement is not vacuous.
-type Seen = BTreeMap<String, usize>;
+type Counts = BTreeMap<String, usize>;
 
-fn counts_of(life: &Life, changes: &[Change]) -> Seen {
+fn counts_of(life: &Life, changes: &[Change]) -> Counts {
     let count = |holds: &dyn Fn(&Change) -> bool| changes.iter().filter(|change| holds(change)).count();
     let counts = [
         ("moved", count(&|change| change.failure.is_none() && change.to.is_some())),
@@ -67,7 +67,7 @@ fn forecasts_and_landscapes_agree() {
     };
     // Worlds are independent, so they run in parallel.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let (mut seen, mut differences) = (Seen::new(), Vec::new());
+    let (mut seen, mut differences) = (Counts::new(), Vec::new());
     std::thread::scope(|scope| {
         let shares: Vec<_> = (0..processors).map(|_| scope.spawn(share)).collect();
         for result in shares.into_iter().flat_map(|share| share.join().expect("it only waits for processes")) {
@@ -85,7 +85,7 @@ fn forecasts_and_landscapes_agree() {
 }
 
 /// Runs a world in a process of its own, which frees the memory of 60 days at its end.
-fn elsewhere(seed: u64) -> Result<Seen, String> {
+fn elsewhere(seed: u64) -> Result<Counts, String> {
     let this = std::env::current_exe().expect("a test has a file");
     let mut world = Command::new(this);
     world.args([TEST, "--exact", "--nocapture"]).env(WORLDS, format!("{seed}-{seed}"));
@@ -98,7 +98,7 @@ fn elsewhere(seed: u64) -> Result<Seen, String> {
 
 /// Runs a world and compares it with its forecasts.
 #[track_caller]
-fn check(seed: u64) -> Seen {
+fn check(seed: u64) -> Counts {
     let life = Life::of(seed);
     let told = Story::of(&life.entries);
     let draw = |purpose: &str, key: &str, ordinal: u64| life.random.draw(purpose, key, ordinal);
