@@ -20,9 +20,9 @@ pub enum Failure {
     Ended {
         /// The component.
         component: Component,
-        /// Its exit code.
+        /// Exit code of the component.
         code: u8,
-        /// The last line that it printed.
+        /// Last line of its output.
         last_line: String,
     },
     /// The awaited result cannot occur: nothing is runnable and no timer is left that may fire.

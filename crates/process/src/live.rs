@@ -29,7 +29,7 @@ const GRACE: TimeDelta = TimeDelta::seconds(10);
 pub struct Setup {
     /// Identity of the component.
     pub identity: Identity,
-    /// Its name among the participants; unique in the landscape.
+    /// Name among the participants; unique in the landscape.
     pub participant: String,
     /// Keyed randomness of the landscape.
     pub random: Random,

@@ -62,7 +62,7 @@ impl Offload {
     /// panic is propagated. If this future is dropped, the work is dropped at its next suspension point.
     ///
     /// # Panics
-    /// If the future does.
+    /// The future panics.
     pub async fn run<T: Send + 'static>(&self, kind: Work, work: impl Future<Output = T> + Send + 'static) -> T {
         let Some(threads) = &self.0 else { return work.await };
         // Only a closed semaphore gives no permit, and this one is never closed.

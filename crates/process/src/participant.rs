@@ -68,7 +68,7 @@ pub struct Idle {
     pub sequence: u64,
     /// Number of the latest grant that was carried out.
     pub grant: u64,
-    /// Its watches, and the number of lines read of each.
+    /// Open watches, and the number of lines read of each.
     #[serde(default)]
     pub watching: Watching,
     /// Instant of its earliest timer.
@@ -213,7 +213,7 @@ struct State {
 /// Urgency of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Haste {
-    /// With the next due report.
+    /// Together with the next due report.
     None,
     /// Within [`NEWS`].
     Soon,

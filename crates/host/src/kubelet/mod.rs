@@ -74,7 +74,7 @@ pub enum Form {
     Inside {
         /// User of its requests.
         user: User,
-        /// Its tasks.
+        /// Function that runs the component.
         run: RunInside,
     },
 }

@@ -153,7 +153,7 @@ impl Audited {
         self.auditor.assert_clean();
     }
 
-    /// All entries.
+    /// All entries of the log.
     pub(crate) fn entries(&self) -> Vec<Arc<Entry>> {
         let log = self.landscape.log();
         self.landscape.run(log.read(Revision(0), log.head(), None)).expect("no failure").expect("retained")
