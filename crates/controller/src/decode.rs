@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes of the wire to shared objects: frames of a watch, and one decode per object and version in a process.
+//! Decoding of responses into shared objects: frames of a watch, and one decode per object and version in a process.
 
 use std::any::TypeId;
 use std::collections::VecDeque;
@@ -22,18 +22,18 @@ use crate::api::Error;
 use crate::erased::{Reader, Shared};
 use crate::request::Answer;
 
-/// What can be read from an API server: every [`Resource`], and [`PartialObject`] of any kind.
+/// Objects that can be read from an API server: every [`Resource`], and [`PartialObject`] of any kind.
 pub trait Readable: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// `metadata` of the object.
     fn object_meta(&self) -> &ObjectMeta;
 
-    /// Metadata, to change.
+    /// Mutable `metadata` of the object.
     fn object_meta_mut(&mut self) -> &mut ObjectMeta;
 
-    /// Reads an object from its bytes. A type that holds nothing but metadata reads [`metadata`] only.
+    /// Decodes an object from JSON. A type that holds only metadata decodes [`metadata`] only.
     fn read(bytes: &[u8]) -> Result<Self, Error>;
 
-    /// The object of known metadata; `None` if the type holds more than metadata.
+    /// Creates the object from its metadata; `None` if the type holds more than metadata.
     fn of_metadata(_: &ObjectMeta) -> Option<Self> {
         None
     }
@@ -53,7 +53,7 @@ impl<K: Resource> Readable for K {
     }
 }
 
-/// The metadata of an object of any kind; the rest of it is skipped when it is read.
+/// Metadata of an object of any kind; the other fields are skipped.
 #[api_type(no_schema)]
 pub struct PartialObject {
     /// `metadata` of the object.
@@ -81,14 +81,14 @@ impl Readable for PartialObject {
     }
 }
 
-/// The metadata of an object without `managedFields`, found without reading on behind it; `None` if the object does not
-/// begin as Go's encoder writes it.
+/// Returns the metadata of an object without `managedFields`, without scanning the fields after it; `None` if the
+/// object does not begin in the form of Go's encoder.
 pub fn metadata(bytes: &[u8]) -> Option<Vec<u8>> {
     const METADATA: &[u8] = b"\"metadata\":{";
     const MANAGED_FIELDS: &[u8] = b"\"managedFields\":";
     let head = &bytes[..bytes.len().min(256)];
     let start = head.windows(METADATA.len()).position(|window| window == METADATA)? + METADATA.len() - 1;
-    // In front of it there are texts only, kind and version, or it is not the object's own.
+    // Only the texts of kind and version may precede it; otherwise it is not the object's own.
     if head[1..start].iter().any(|byte| matches!(byte, b'{' | b'[')) {
         return None;
     }
@@ -125,29 +125,29 @@ fn text_end(bytes: &[u8], position: usize) -> Option<usize> {
         if bytes[at] == b'"' {
             return Some(at);
         }
-        // The escaped character is no end.
+        // The escaped character does not end the text.
         at += 2;
     }
 }
 
-/// How many decoded objects are kept for others of the process.
+/// Maximum number of decoded objects that are cached for other readers of the process.
 const CAPACITY: usize = 512;
 
 /// Hash of the uid, and the resource version.
 type Identity = (u64, u64);
 
-/// An object as a type.
+/// An object decoded as one type.
 #[derive(Debug)]
 struct Form {
     type_: TypeId,
-    /// True if it carries the annotation of its cluster.
+    /// True if it has the annotation of its cluster.
     wildcard: bool,
     object: Shared,
 }
 
 #[derive(Debug, Default)]
 struct CacheInner {
-    /// Types as which each object has been decoded.
+    /// Decoded forms of each object.
     objects: FxHashMap<Identity, Vec<Form>>,
     order: VecDeque<Identity>,
     hits: u64,
@@ -180,25 +180,27 @@ impl CacheInner {
     }
 }
 
-/// Objects decoded lately, so that the reflectors of a process decode each version of an object once.
+/// Cache of recently decoded objects, so that the reflectors of a process decode each version of an object once.
 ///
-/// It lives among the transport's shared values. Only an object whose bytes begin as our servers write them (identity
+/// It is one of the transport's shared values. Only an object whose bytes begin as our servers write them (identity
 /// first, then the resource version) is shared; others are decoded each time.
 #[derive(Debug, Default)]
 pub struct DecodeCache(Mutex<CacheInner>);
 
 impl DecodeCache {
-    /// Decodes an object, or finds it decoded. `wildcard`: whether the bytes carry the annotation of their cluster.
+    /// Decodes an object, or takes it from the cache. `wildcard`: true if the bytes carry the annotation of their
+    /// cluster.
     pub(crate) fn decode(&self, reader: Reader, bytes: &[u8], wildcard: bool) -> Result<Shared, Error> {
         self.find(reader, bytes, wildcard, &|identity| {
-            // To copy an object and say where it was read is much cheaper than to read it.
+            // Copying an object and setting its annotation is much cheaper than decoding.
             let own = identity.and_then(|identity| self.own(reader, identity, wildcard));
             let copied = own.and_then(|own| if wildcard { Some(own.of_cluster(cluster(bytes)?)) } else { Some(own) });
             copied.map_or_else(|| (reader.read)(bytes), Ok)
         })
     }
 
-    /// An object without the annotation of its cluster, from the form in which it was read, or from the metadata of another.
+    /// Returns an object without the annotation of its cluster, from a decoded form, or from the metadata of another
+    /// form.
     fn own(&self, reader: Reader, identity: Identity, wildcard: bool) -> Option<Shared> {
         let inner = self.0.lock();
         let known = inner.find(identity, |form| wildcard && !form.wildcard && form.type_ == reader.type_);
@@ -206,7 +208,7 @@ impl DecodeCache {
         known.cloned().or_else(of_other)
     }
 
-    /// As [`DecodeCache::decode`] for an answer.
+    /// Like [`DecodeCache::decode`], for a response.
     pub(crate) fn take(&self, reader: Reader, answer: &Answer) -> Result<Shared, Error> {
         self.find(reader, &answer.bytes, false, &|_| answer.object(reader))
     }
@@ -239,32 +241,32 @@ impl DecodeCache {
         found
     }
 
-    /// How often an object was found decoded, and how often it was not.
+    /// Number of objects that were found in the cache, and number of those that were not.
     pub fn hits_and_misses(&self) -> (u64, u64) {
         let inner = self.0.lock();
         (inner.hits, inner.misses)
     }
 }
 
-/// Reads an object; `apiVersion` and `kind` are ignored.
+/// Decodes an object; `apiVersion` and `kind` are ignored.
 pub(crate) fn read<T: Wire + Default>(bytes: &[u8]) -> Result<T, Error> {
     let mut value = T::default();
     read_into(&mut value, bytes).map_err(|error| Error::Decode(error.to_string()))?;
     Ok(value)
 }
 
-/// Reads what is no API type.
+/// Decodes a value that is no API type.
 pub(crate) fn read_any<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(bytes).map_err(|error| Error::Decode(error.to_string()))
 }
 
-/// Hash of the uid, and the resource version, if the object begins with them as Go's encoder writes it.
+/// Returns hash of the uid, and resource version, if the object begins with them in the form of Go's encoder.
 fn identity(bytes: &[u8]) -> Option<Identity> {
     const METADATA: &[u8] = b"\"metadata\":{";
     const UID: &[u8] = b"\"uid\":\"";
     const RESOURCE_VERSION: &[u8] = b",\"resourceVersion\":\"";
     let head = &bytes[..bytes.len().min(1024)];
-    // In front of it there are texts only, kind and version.
+    // Only the texts of kind and version may precede it.
     let brace = memchr::memchr(b'{', head.get(1..)?)? + 2;
     let metadata = &head[brace..];
     if !head[..brace].ends_with(METADATA) {
@@ -272,7 +274,7 @@ fn identity(bytes: &[u8]) -> Option<Identity> {
     }
     let mut quotes = memchr::memchr_iter(b'"', metadata);
     let start = quotes.find(|at| metadata[*at..].starts_with(UID))?;
-    // A brace or bracket in front would mean that this uid is not the object's own.
+    // A preceding brace or bracket would mean that this uid is not the object's own.
     if memchr::memchr2(b'{', b'[', &metadata[..start]).is_some() {
         return None;
     }
@@ -281,7 +283,7 @@ fn identity(bytes: &[u8]) -> Option<Identity> {
     Some((fnv64(uid.iter().copied()), std::str::from_utf8(digits).ok()?.parse().ok()?))
 }
 
-/// The cluster that an object read through the wildcard cluster carries as an annotation.
+/// Returns the cluster in the annotation of an object that was read through the wildcard cluster.
 fn cluster(bytes: &[u8]) -> Option<&str> {
     let key = format!("\"{}\":\"", annotation::CLUSTER);
     let (cluster, _) = until_quote(&bytes[memmem::find(bytes, key.as_bytes())? + key.len()..])?;
@@ -289,13 +291,13 @@ fn cluster(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(cluster).ok().filter(|cluster| !cluster.contains('\\'))
 }
 
-/// What is in front of the next quote, and what is behind it.
+/// Splits at the next quote.
 fn until_quote(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = memchr::memchr(b'"', bytes)?;
     Some((&bytes[..at], &bytes[at + 1..]))
 }
 
-/// Type and object of a frame, without reading the object.
+/// Returns type and object of a frame, without decoding the object.
 pub(crate) fn split_frame(line: &[u8]) -> Result<(&str, &[u8]), Error> {
     if let Some((type_, object)) = split_plain_frame(line) {
         return Ok((type_, &line[object]));
@@ -364,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_metadata_only_is_made_of_an_object_that_was_read() {
+    fn a_partial_object_is_derived_from_a_decoded_object() {
         let object = |annotations: &str| {
             let annotations =
                 if annotations.is_empty() { String::new() } else { format!(r#","annotations":{annotations}"#) };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What differs between two states of an object, as a JSON merge patch (RFC 7386).
+//! Difference between two states of an object, as a JSON merge patch (RFC 7386).
 
 use apimachinery::wire::{self, Fields, List, View, Wire};
 use serde_json::{Map, Value};
 
-/// The merge patch that turns `old` into `new`; empty if they are equal.
+/// Returns the merge patch that turns `old` into `new`; empty if they are equal.
 pub fn merge_patch(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, Value> {
     let mut patch = Map::new();
     for (name, value) in new {
@@ -13,7 +13,8 @@ pub fn merge_patch(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<St
             (None, Value::Null) => {}
             (Some(Value::Object(old)), Value::Object(new)) => {
                 let inner = merge_patch(old, new);
-                // Empty when the difference is a null that JSON merge patch cannot express and servers drop anyway.
+                // Empty if the only difference is a null, which JSON merge patch cannot express and servers drop
+                // anyway.
                 if !inner.is_empty() {
                     patch.insert(name.clone(), Value::Object(inner));
                 }
@@ -31,7 +32,7 @@ pub fn merge_patch(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<St
     patch
 }
 
-/// The merge patch of the wanted fields of a struct; the others are not even visited.
+/// Returns the merge patch of the wanted fields of a struct; other fields are not visited.
 fn of_fields(old: &dyn Fields, new: &dyn Fields, wanted: &dyn Fn(&str) -> bool) -> Map<String, Value> {
     let infos = old.fields().iter().enumerate().filter(|(_, info)| wanted(info.name));
     let differing = infos.filter_map(|(position, info)| {
@@ -48,7 +49,7 @@ fn of_fields(old: &dyn Fields, new: &dyn Fields, wanted: &dyn Fn(&str) -> bool) 
     differing.collect()
 }
 
-/// Merge patch of a value; `None` if nothing differs. Only what differs becomes a tree.
+/// Returns the merge patch of a value; `None` if nothing differs. Only different parts are converted to trees.
 fn of_values(old: &dyn Wire, new: &dyn Wire) -> Option<Value> {
     let of_trees = || match (wire::to_tree(old), wire::to_tree(new)) {
         (Value::Object(old), Value::Object(new)) => Some(Value::Object(merge_patch(&old, &new))).filter(is_patch),
@@ -59,7 +60,7 @@ fn of_values(old: &dyn Wire, new: &dyn Wire) -> Option<Value> {
             Some(Value::Object(of_fields(old, new, &|_| true))).filter(is_patch)
         }
         (View::Struct(_) | View::Map(_), View::Struct(_) | View::Map(_)) => of_trees(),
-        // A text that differs may be of the same value.
+        // Different texts may encode the same value.
         (View::Raw(old), View::Raw(new)) => {
             if old == new {
                 None
@@ -72,7 +73,7 @@ fn of_values(old: &dyn Wire, new: &dyn Wire) -> Option<Value> {
     }
 }
 
-/// True if two values are written alike.
+/// True if two values are encoded equally.
 fn are_equal(old: &dyn Wire, new: &dyn Wire) -> bool {
     match (old.view(), new.view()) {
         (View::Null, View::Null) => true,
@@ -110,17 +111,17 @@ fn is_null(value: &dyn Wire) -> bool {
     }
 }
 
-/// False for the empty difference of what a merge patch cannot express and servers drop anyway, a null.
+/// False for an empty difference of a null, which a merge patch cannot express and servers drop anyway.
 fn is_patch(patch: &Value) -> bool {
     patch.as_object().is_none_or(|fields| !fields.is_empty())
 }
 
-/// The merge patch of `status`; `differing`: the fields that differ, where that is known.
+/// Returns the merge patch of `status`; `differing`: names of the different fields, if known.
 pub(crate) fn of_status(old: &dyn Fields, new: &dyn Fields, differing: Option<&[&str]>) -> Map<String, Value> {
     of_fields(old, new, &|name| name == "status" && differs(differing, name))
 }
 
-/// The merge patch of everything but `status`, of metadata of what clients write.
+/// Returns the merge patch of everything but `status`, including the metadata that clients write.
 pub(crate) fn of_rest(old: &dyn Fields, new: &dyn Fields, differing: Option<&[&str]>) -> Map<String, Value> {
     let mut patch = of_fields(old, new, &|name| name != "status" && differs(differing, name));
     if let Some(Value::Object(metadata)) = patch.get_mut("metadata") {
@@ -132,7 +133,7 @@ pub(crate) fn of_rest(old: &dyn Fields, new: &dyn Fields, differing: Option<&[&s
     patch
 }
 
-/// Whether a field is among those that are known to differ; without such knowledge every field is.
+/// True if a field is among the known different ones; without this knowledge it is true for every field.
 fn differs(differing: Option<&[&str]>, field: &str) -> bool {
     differing.is_none_or(|names| names.contains(&field))
 }
@@ -243,7 +244,7 @@ mod tests {
         (metadata, outer(), outer()).prop_map(|(metadata, spec, status)| Thing { metadata, spec, status })
     }
 
-    /// The patch of the wanted fields as it is of the whole trees.
+    /// The patch of the wanted fields, computed from whole trees.
     fn by_trees(old: &Thing, new: &Thing, wanted: impl Fn(&str) -> bool) -> Map<String, Value> {
         let pick = |thing: &Thing| match wire::to_tree(thing) {
             Value::Object(mut fields) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which resources a cluster serves.
+//! Discovery of the resources of a cluster.
 
 use std::collections::BTreeSet;
 
@@ -18,12 +18,12 @@ pub struct ServedResource {
     pub resource: ApiResource,
     /// Kind: `Shoot`.
     pub kind: String,
-    /// What can be done with it.
+    /// Supported verbs.
     pub verbs: Vec<String>,
 }
 
 impl ServedResource {
-    /// Whether all of `verbs` are offered.
+    /// True if the resource supports all of `verbs`.
     pub fn offers(&self, verbs: &[&str]) -> bool {
         verbs.iter().all(|verb| self.verbs.iter().any(|offered| offered == verb))
     }
@@ -83,7 +83,7 @@ impl Entry {
     }
 }
 
-/// The resources of a cluster (`*`: of all clusters) in their preferred versions, in order of group and name.
+/// Returns the resources of a cluster (`*`: of all clusters) in their preferred versions, ordered by group and name.
 ///
 /// A group whose server does not answer (503) is left out, and the second value is `false` then.
 pub fn preferred_resources<'a>(
@@ -95,7 +95,7 @@ pub fn preferred_resources<'a>(
         let groups: GroupList = get(context, format!("{root}/apis")).await?;
         let mut versions = vec![(String::new(), "v1".to_owned(), format!("{root}/api/v1"))];
         for group in groups.groups {
-            // The preferred version comes first; later ones only add what it lacks.
+            // The preferred version is first; later ones only add missing resources.
             for Version { version } in group.versions {
                 let path = format!("{root}/apis/{}/{version}", group.name);
                 versions.push((group.name.clone(), version, path));
@@ -123,7 +123,7 @@ pub fn preferred_resources<'a>(
     })
 }
 
-/// A resource of a cluster in its preferred version; `None`: it is not served.
+/// Returns a resource of a cluster in its preferred version; `None`: it is not served.
 pub fn resource<'a>(
     context: &'a Context,
     cluster: &'a str,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects without their types: what requests, stores and reflectors work with, so that they are compiled once.
+//! Untyped objects: the base of requests, stores and reflectors, so that these are compiled once.
 //!
-//! [`crate::Api`], [`crate::Store`] and [`crate::Reflector`] are typed faces of it. An object that was put in as a `K`
-//! comes out as a `K`.
+//! [`crate::Api`], [`crate::Store`] and [`crate::Reflector`] are typed wrappers. An object that is stored as a `K` is
+//! returned as a `K`.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -22,7 +22,7 @@ use crate::decode::Readable;
 pub(crate) trait Object: Any + fmt::Debug + Send + Sync {
     /// `metadata` of the object.
     fn meta(&self) -> &ObjectMeta;
-    /// A copy that says where it was read.
+    /// Returns a copy with the annotation of the cluster where it was read.
     fn of_cluster(&self, cluster: &str) -> Shared;
 }
 
@@ -41,14 +41,14 @@ impl<K: Readable> Object for K {
     }
 }
 
-/// How objects of one type are read.
+/// Decoder of one type.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader {
     pub(crate) type_: TypeId,
     pub(crate) read: fn(&[u8]) -> Result<Shared, Error>,
     /// [`Readable::of_metadata`]
     pub(crate) of_metadata: fn(&ObjectMeta) -> Option<Shared>,
-    /// An object that a server in this process holds.
+    /// Returns the object that a server in this process has decoded.
     pub(crate) known: fn(Arc<dyn Any + Send + Sync>) -> Option<Shared>,
 }
 
@@ -69,27 +69,27 @@ impl Reader {
     }
 }
 
-/// The object as its type.
+/// Converts a shared object to its type.
 pub(crate) fn typed<K: Readable>(object: Shared) -> Arc<K> {
     let object: Arc<dyn Any + Send + Sync> = object;
     object.downcast().unwrap_or_else(|_| unreachable!("what comes out has the type that was put in"))
 }
 
-/// As [`typed`], by reference.
+/// Like [`typed`], by reference.
 pub(crate) fn typed_ref<K: Readable>(object: &dyn Object) -> &K {
     let object: &dyn Any = object;
     object.downcast_ref().unwrap_or_else(|| unreachable!("what comes out has the type that was put in"))
 }
 
-/// The object of its own.
+/// Converts a shared object to an owned one of its type.
 pub(crate) fn owned<K: Readable>(object: Shared) -> K {
     Arc::unwrap_or_clone(typed(object))
 }
 
-/// A request that is answered by something without a type.
+/// A request whose response is an untyped value.
 pub(crate) type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
-/// A request that is answered by an object of a type.
+/// A request whose response is an object of a type.
 pub(crate) struct TypedAnswer<'a, K> {
     pub(crate) answer: Answering<'a, Shared>,
     pub(crate) kind: PhantomData<fn() -> K>,

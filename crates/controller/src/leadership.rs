@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which of several processes of a component works: the one that a Lease names.
+//! Leader election: of several processes of a component only the holder of a Lease works.
 //!
-//! Unlike client-go's election: the Lease is not renewed. It is free when its holder is no process that is registered any
-//! more, and the supervisor of processes removes the registration of one that has ended. So taking over costs one write, and
-//! waiting costs none; time has no part in it.
+//! Unlike client-go's election: the Lease is not renewed. It is free when its holder is not registered as a process any
+//! more, and the supervisor of processes removes the registration of a process that has ended. So taking over costs one
+//! write, and waiting costs none; it does not depend on time.
 
 use std::sync::Arc;
 
@@ -14,27 +14,27 @@ use process::{Context, Exit, watch};
 
 use crate::{Api, ListOptions, Reflector, Store};
 
-/// Seconds that the Lease says it is held for.
+/// Field `leaseDurationSeconds` of the Lease.
 const DURATION: i32 = 15;
 
-/// The Lease that the working process holds, and where all processes of the component are registered.
+/// The Lease of the working process, and the registrations of all processes of the component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Election {
     /// Cluster of the Lease.
     pub cluster: String,
-    /// Its namespace.
+    /// Namespace of the Lease.
     pub namespace: String,
-    /// Its name.
+    /// Name of the Lease.
     pub name: String,
-    /// Cluster of the registrations, which are Leases, too: each has the name of a process as its holder.
+    /// Cluster of the registrations, which are Leases, too: the holder of each is the name of a process.
     pub registry: String,
-    /// Their namespace.
+    /// Namespace of the registrations.
     pub registrations: String,
-    /// Selects those of the component.
+    /// Label selector of the component's registrations.
     pub selector: String,
 }
 
-/// The Lease is held by this process.
+/// Proof that this process holds the Lease.
 #[derive(Debug)]
 pub struct Leadership {
     election: Election,
@@ -44,7 +44,7 @@ pub struct Leadership {
 }
 
 impl Leadership {
-    /// Resolves when this process leads.
+    /// Waits until this process holds the Lease.
     pub fn acquire(context: &Context, election: Election) -> BoxFuture<'_, Self> {
         Box::pin(async move {
             let (counter, changes) = watch::channel(0_u64);
@@ -66,7 +66,7 @@ impl Leadership {
             tracing::info!(lease = election.name, "attempting to acquire leader lease");
             let mut leadership = Self { election, leases, changes, me };
             while !leadership.take(context, &api, &registered).await {
-                // The faster replica is seen.
+                // Wait until the other replica's write is visible.
                 if leadership.changes.changed().await.is_err() {
                     std::future::pending::<()>().await;
                 }
@@ -80,7 +80,7 @@ impl Leadership {
         self.leases.find(&self.election.namespace, &self.election.name)
     }
 
-    /// Takes the Lease if it is free; whether this process has it.
+    /// Takes the Lease if it is free; returns true if this process holds it.
     async fn take(&self, context: &Context, api: &Api<Lease>, registered: &Store<Lease>) -> bool {
         let held = self.held();
         let holder = held.as_ref().and_then(|lease| lease.spec.holder_identity.as_deref()).unwrap_or_default();
@@ -130,8 +130,8 @@ impl Leadership {
     }
 }
 
-/// Waits until this process holds the Lease, then runs what `led` makes. Ends with exit code 1 when another process has
-/// taken the Lease.
+/// Waits until this process holds the Lease, then runs the future of `led`. Ends with exit code 1 when another process
+/// has taken the Lease.
 pub async fn run<F: Future<Output = Exit>>(context: Context, election: Election, led: impl FnOnce() -> F) -> Exit {
     let shutdown = context.tasks.shutdown();
     let leadership = tokio::select! {

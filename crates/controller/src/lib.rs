@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a controller works: a typed client, reflectors, a work queue on landscape time, Events, leader election.
+//! Controller runtime: a typed client, reflectors, a work queue on landscape time, Events, leader election.
 //!
-//! Controllers see the world through the API and nothing else, or version skew could not be tested.
+//! Controllers use the API and nothing else; otherwise version skew could not be tested.
 //!
-//! Requests, stores and reflectors work with objects without types; what is typed is a thin face ([`erased`]).
+//! Requests, stores and reflectors handle untyped objects; the typed API is a thin wrapper ([`erased`]).
 //!
-//! **Invariants.** No polling in landscape time. Nothing retries inside a pass. Order of everything that can be seen is
-//! key order or revision order.
+//! **Invariants.** No polling in landscape time. Nothing is retried inside a pass. The order of all observable effects
+//! is key order or revision order.
 //!
 //! **Tour.** [`Api`] one kind in one scope; [`Reflector`], [`Store`] and [`Index`] a local copy; [`Controller`] queue
-//! and passes; [`Recorder`] Events; [`leadership`]; [`discovery`]; [`DecodeCache`] what the reflectors of a process share.
+//! and passes; [`Recorder`] Events; [`leadership`]; [`discovery`]; [`DecodeCache`] the cache shared by the reflectors
+//! of a process.
 
 pub mod api;
 pub mod decode;

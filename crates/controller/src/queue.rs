@@ -17,7 +17,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::task::AtomicWaker;
 use parking_lot::{Mutex, MutexGuard};
 
-/// Which object a pass is for. Ordered: cluster, namespace, name.
+/// Key of the object of a pass. Ordered by cluster, namespace, name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
     /// Logical cluster.
@@ -29,19 +29,19 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// A key from its parts.
+    /// Creates a key from its parts.
     pub fn new(cluster: &str, namespace: &str, name: &str) -> Self {
         Self { cluster: cluster.into(), namespace: namespace.into(), name: name.into() }
     }
 
-    /// The key of an object of `cluster`; for `*` the object says its cluster itself.
+    /// Key of an object of `cluster`; for `*` the cluster is taken from the object's annotation.
     pub fn of<K: Resource>(cluster: &str, object: &K) -> Self {
         let metadata = object.metadata();
         let own = metadata.annotation(annotation::CLUSTER).filter(|_| cluster == "*");
         Self::new(own.unwrap_or(cluster), &metadata.namespace, &metadata.name)
     }
 
-    /// Another object in the same cluster and namespace.
+    /// Key of another object in the same cluster and namespace.
     pub fn sibling(&self, name: &str) -> Self {
         Self { name: name.into(), ..self.clone() }
     }
@@ -58,17 +58,17 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// What a pass asks for. It replaces what earlier passes for the same key asked for.
+/// Next pass that a pass requests. It replaces the requests of earlier passes for the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requeue {
-    /// Wait for the world to change.
+    /// No pass until a change.
     OnChange,
-    /// Come back at an instant, as calendar work (a window, a schedule), unless something changes before.
+    /// A pass at an instant, as calendar work (a window, a schedule), unless a change occurs before.
     At(DateTime<Utc>),
-    /// Come back at an instant, as work in progress (a machine boots, a drain waits).
+    /// A pass at an instant, as work in progress (a machine boots, a drain waits).
     WorkAt(DateTime<Utc>),
-    /// Come back at a calendar instant, and there is work in progress until a later one: what [`Requeue::earliest`]
-    /// makes of both. A clock that waits for calendar instants but not for work must know of both.
+    /// A pass at a calendar instant, while work is in progress until a later instant: the combination by
+    /// [`Requeue::earliest`]. A clock that stops for calendar instants but not for work needs both.
     Both {
         /// The calendar instant.
         at: DateTime<Utc>,
@@ -78,8 +78,8 @@ pub enum Requeue {
 }
 
 impl Requeue {
-    /// Both requests in one: the earlier instant of each class. A calendar instant at or after a work instant is left
-    /// out, since the pass at the work instant asks for it again.
+    /// Combines two requests: the earlier instant of each class. A calendar instant at or after a work instant is left
+    /// out, since the pass at the work instant requests it again.
     pub fn earliest(self, other: Self) -> Self {
         let earlier = |a: Option<DateTime<Utc>>, b: Option<DateTime<Utc>>| a.into_iter().chain(b).min();
         let at = earlier(self.calendar(), other.calendar());
@@ -92,7 +92,7 @@ impl Requeue {
         }
     }
 
-    /// The calendar instant.
+    /// Calendar instant of the request.
     pub fn calendar(self) -> Option<DateTime<Utc>> {
         match self {
             Self::At(at) | Self::Both { at, .. } => Some(at),
@@ -100,7 +100,7 @@ impl Requeue {
         }
     }
 
-    /// The work instant.
+    /// Work instant of the request.
     pub fn work(self) -> Option<DateTime<Utc>> {
         match self {
             Self::WorkAt(work_at) | Self::Both { work_at, .. } => Some(work_at),
@@ -109,7 +109,7 @@ impl Requeue {
     }
 }
 
-/// Which clock and class a key waits on.
+/// Clock and timer class on which a key waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Landscape time, calendar class.
@@ -121,19 +121,19 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Calendar, Self::Work, Self::Wall];
 }
 
-/// Why a pass failed, as far as the queue must know.
+/// Failure of a pass, as far as it matters to the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The server refused, or what was read makes no sense: back off on landscape time.
+    /// The server returned an error, or the response is invalid: back off on landscape time.
     Refused,
-    /// No server answered. Landscape time must not run away while a process starts: back off until wall time has
+    /// No server answered. Landscape time must not advance far while a process starts: back off until wall time has
     /// passed, or landscape time if it moves by itself.
     Unreachable,
-    /// The pass panicked: it is left alone for so long, as long as if no server had answered.
+    /// The pass panicked: no pass for this duration, measured as for an unreachable server.
     Panicked(TimeDelta),
 }
 
@@ -142,7 +142,7 @@ struct KeyState {
     dirty: bool,
     processing: bool,
     failures: u32,
-    /// Passes in a row that asked for an instant that was not in the future.
+    /// Number of consecutive passes that requested an instant that was not in the future.
     overdue: u32,
     waits: [Option<(DateTime<Utc>, u64)>; 3],
 }
@@ -157,10 +157,10 @@ impl KeyState {
     }
 }
 
-/// The queue itself, without clock and tasks: instants come in as arguments.
+/// The queue itself, without clock and tasks: instants are arguments.
 ///
 /// A key is taken at most once until it is done; adding it meanwhile makes it ready again as soon as it is done. Each
-/// key waits on at most one instant of each class, the earliest that was asked for.
+/// key waits on at most one instant of each class, the earliest that was requested.
 #[derive(Debug, Default)]
 pub struct Queue {
     ready: VecDeque<ObjectKey>,
@@ -174,14 +174,14 @@ const FIRST_BACK_OFF: TimeDelta = TimeDelta::milliseconds(5);
 const LONGEST_BACK_OFF: TimeDelta = TimeDelta::seconds(1000);
 const LONGEST_UNREACHABLE_BACK_OFF: TimeDelta = TimeDelta::seconds(30);
 
-/// 5 ms, doubled for each failure after the first, at most 1000 s.
+/// Returns the back-off: 5 ms, doubled for each failure after the first, at most 1000 s.
 pub fn back_off(failures: u32) -> TimeDelta {
     let doublings = failures.saturating_sub(1).min(18);
     (FIRST_BACK_OFF * (1 << doublings)).min(LONGEST_BACK_OFF)
 }
 
 impl Queue {
-    /// Makes a key ready, unless it is ready already; one that is being processed gets ready when it is done.
+    /// Makes a key ready, unless it is ready already; one that is being processed becomes ready when it is done.
     pub fn add(&mut self, key: ObjectKey) {
         let state = self.keys.entry(key.clone()).or_default();
         if state.dirty {
@@ -193,7 +193,7 @@ impl Queue {
         }
     }
 
-    /// Makes a key ready at an instant, unless it is to be ready earlier in the same class.
+    /// Makes a key ready at an instant, unless an earlier instant of the same class is pending.
     pub fn add_at(&mut self, key: ObjectKey, wait: Wait, at: DateTime<Utc>) {
         let slot = wait as usize;
         let state = self.keys.entry(key.clone()).or_default();
@@ -208,7 +208,7 @@ impl Queue {
         self.waits[slot].insert((at, self.sequence), key);
     }
 
-    /// Takes the key that is ready for longest, or a drawn one; its waits are over.
+    /// Takes the key that has been ready for longest, or a drawn one; its waits end.
     pub fn take(&mut self, draw: impl FnOnce(usize) -> usize) -> Option<ObjectKey> {
         let index = if self.ready.len() > 1 { draw(self.ready.len()) } else { 0 };
         let key = self.ready.remove(index)?;
@@ -226,8 +226,8 @@ impl Queue {
 
     /// Ends the pass for a key. `now` is landscape time, `wall` wall time.
     ///
-    /// A pass that asks for an instant that is not in the future is repeated at once; if it asks so again, it backs off:
-    /// a simulated clock does not move as long as something is ready.
+    /// A pass that requests an instant that is not in the future is repeated at once; if it does so again, it backs
+    /// off: a simulated clock does not move as long as a key is ready.
     pub fn done(
         &mut self,
         key: ObjectKey,
@@ -278,19 +278,19 @@ impl Queue {
         }
     }
 
-    /// Forgets the failures of a key: its next one backs off as the first does.
+    /// Resets the failures of a key: its next failure backs off as the first does.
     pub fn forget(&mut self, key: &ObjectKey) {
         if let Some(state) = self.keys.get_mut(key) {
             state.failures = 0;
         }
     }
 
-    /// The earliest instant that a key waits on.
+    /// Earliest instant on which a key waits.
     pub fn next_wait(&self, wait: Wait) -> Option<DateTime<Utc>> {
         self.waits[wait as usize].first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// Makes every key ready whose instant has come, in order of instants; says whether there was one.
+    /// Makes every key ready whose instant has passed, in order of instants; returns true if there was one.
     pub fn fire(&mut self, wait: Wait, now: DateTime<Utc>) -> bool {
         let slot = wait as usize;
         let mut fired = false;
@@ -308,22 +308,22 @@ impl Queue {
         fired
     }
 
-    /// How many keys are ready.
+    /// Number of ready keys.
     pub fn ready(&self) -> usize {
         self.ready.len()
     }
 
-    /// How many keys wait on instants.
+    /// Number of keys that wait on instants.
     pub fn waiting(&self) -> usize {
         self.waits.iter().map(BTreeMap::len).sum()
     }
 
-    /// Whether nothing is ready and nothing is being processed.
+    /// True if no key is ready or being processed.
     pub fn is_idle(&self) -> bool {
         self.ready.is_empty() && self.processing == 0
     }
 
-    /// Failures in a row of a key.
+    /// Number of consecutive failures of a key.
     pub fn failures(&self, key: &ObjectKey) -> u32 {
         self.keys.get(key).map_or(0, |state| state.failures)
     }
@@ -335,7 +335,8 @@ struct HandleInner {
     waker: AtomicWaker,
 }
 
-/// The queue of a [`crate::Controller`], to make keys dirty from outside its watches. Cheap to clone.
+/// Handle of a [`crate::Controller`]'s queue, which makes keys dirty for reasons other than its watches. Cheap to
+/// clone.
 #[derive(Clone, Default)]
 pub struct QueueHandle(Arc<HandleInner>);
 
@@ -358,7 +359,7 @@ impl QueueHandle {
         self.0.waker.wake();
     }
 
-    /// Makes a key ready at an instant of landscape time, unless it is to be ready earlier.
+    /// Makes a key ready at an instant of landscape time, unless an earlier instant is pending.
     pub fn add_at(&self, key: ObjectKey, requeue: Requeue) {
         let mut queue = self.lock();
         for (wait, at) in [(Wait::Calendar, requeue.calendar()), (Wait::Work, requeue.work())] {
@@ -370,12 +371,12 @@ impl QueueHandle {
         self.0.waker.wake();
     }
 
-    /// Forgets the failures of a key: its next one backs off as the first does.
+    /// Resets the failures of a key: its next failure backs off as the first does.
     pub fn forget(&self, key: &ObjectKey) {
         self.lock().forget(key);
     }
 
-    /// Whether nothing is ready and nothing is being processed.
+    /// True if no key is ready or being processed.
     pub fn is_idle(&self) -> bool {
         self.lock().is_idle()
     }
@@ -493,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pass_asks_for_replaces_what_earlier_passes_asked_for() {
+    fn a_requeue_replaces_those_of_earlier_passes() {
         let mut queue = Queue::default();
         queue.add(key("a"));
         take(&mut queue);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A local copy of one kind: list, watch, resume, deletions found by a re-list, bookmarks.
+//! A local copy of one kind: list, watch, resumption, deletions found by a re-list, bookmarks.
 //!
 //! ```text
 //!         ┌──────────── expired (410) ◄───────────┐
@@ -24,43 +24,43 @@ use crate::queue::ObjectKey;
 use crate::store::AnyStore;
 pub use crate::store::{Change, Index, Store};
 
-/// Where a reflector stands.
+/// State of a reflector.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
-    /// Nothing is known, or what is known is too old to go on from.
+    /// Nothing is known, or the known version is too old to continue from.
     Empty,
     /// Some pages of a list have arrived.
     Listing {
-        /// What they held.
+        /// Objects of the received pages.
         objects: BTreeMap<ObjectKey, Shared>,
         /// Token for the next page.
         continue_token: String,
     },
     /// The store is equal to the server at a version, and later changes are awaited.
     Watching {
-        /// The last version seen, of an object or of a bookmark.
+        /// Last version, of an object or of a bookmark.
         resource_version: String,
     },
 }
 
-/// What a reflector asks of the server next.
+/// Next request of a reflector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A page of a list; everything for a limit of 0.
+    /// A page of a list; a limit of 0 requests everything.
     List {
-        /// How many objects.
+        /// Maximum number of objects.
         limit: u32,
-        /// Where to go on; empty for the first page.
+        /// Token of the page; empty for the first page.
         continue_token: String,
     },
     /// A watch.
     Watch {
-        /// Only later changes.
+        /// Version after which changes are sent.
         resource_version: String,
     },
 }
 
-/// The rules of a reflector, without requests and time: answers go in, the next request comes out.
+/// State machine of a reflector, without requests and time: responses are inputs, the next request is the output.
 #[derive(Debug)]
 pub(crate) struct Machine {
     state: State,
@@ -70,11 +70,11 @@ pub(crate) struct Machine {
 }
 
 const PAGE: u32 = 500;
-/// How many failures since the last event are retried at once.
+/// Number of failures since the last event that are retried at once.
 const FREE_FAILURES: u32 = 2;
 
 impl Machine {
-    /// A machine that knows nothing yet and keeps `store`.
+    /// Creates a machine without objects, which updates `store`.
     pub(crate) fn new(store: AnyStore) -> Self {
         Self { state: State::Empty, store, limit: PAGE, failures: 0 }
     }
@@ -90,16 +90,16 @@ impl Machine {
         }
     }
 
-    /// How long to wait before it: not at all after the first two failures since the last event, then client-go's
-    /// 800 ms, doubling to 30 s. After a list the watch follows at once, but a server that expires what it has just
-    /// listed is not asked without end.
+    /// Returns the pause before the next request: none after the first two failures since the last event, then
+    /// client-go's 800 ms, doubling to 30 s. After a list the watch follows at once, but a server that expires the
+    /// version that it has just listed is not queried endlessly.
     pub(crate) fn pause(&self) -> Option<TimeDelta> {
         let waits = self.failures.checked_sub(FREE_FAILURES + 1)?;
         Some((TimeDelta::milliseconds(800) * (1 << waits.min(6))).min(TimeDelta::seconds(30)))
     }
 
-    /// A page arrived. With the last one the store becomes equal to the list, in key order: what differs in version
-    /// is set, what is not in the list is removed.
+    /// Takes a page. With the last one the store becomes equal to the list, in key order: objects of another version
+    /// are set, objects missing in the list are removed.
     pub(crate) fn page(&mut self, page: Page, key_of: &dyn Fn(&dyn Object) -> ObjectKey) {
         let mut objects = match std::mem::replace(&mut self.state, State::Empty) {
             State::Listing { objects, .. } => objects,
@@ -122,7 +122,7 @@ impl Machine {
         self.store.set_synced();
     }
 
-    /// A watch event arrived. Whatever the type says, the store ends up with what the event holds.
+    /// Takes a watch event: stores an added or modified object, removes a deleted one.
     pub(crate) fn event(&mut self, event: Frame, key_of: &dyn Fn(&dyn Object) -> ObjectKey) {
         let version = match event {
             Frame::Added(object) | Frame::Modified(object) => {
@@ -144,14 +144,14 @@ impl Machine {
         }
     }
 
-    /// The server ended the watch. If it brought nothing, that counts as a failure, or two ends that disagree would
-    /// keep each other busy.
+    /// Takes the end of a watch. A watch without events counts as a failure; otherwise a client and a server that
+    /// disagree would cause requests endlessly.
     pub(crate) fn ended(&mut self) {
         self.failures += 1;
     }
 
-    /// A request or stream failed. An expired version means starting over; between two pages, with one page for
-    /// everything. Any other failure is retried from where things stand.
+    /// Takes the failure of a request or stream. An expired version restarts the list; between two pages, with one page
+    /// for everything. Any other failure is retried from the present state.
     pub(crate) fn failed(&mut self, error: &Error) {
         self.failures += 1;
         let too_large = error.status().is_some_and(|status| {
@@ -166,7 +166,7 @@ impl Machine {
             }
             self.state = State::Empty;
         } else if error.reason() == reason::BAD_REQUEST && matches!(self.state, State::Listing { .. }) {
-            // A token that a restarted server does not know.
+            // A restarted server does not know the token.
             self.state = State::Empty;
         }
     }
@@ -181,14 +181,14 @@ pub struct Reflector<K> {
 }
 
 impl<K: Readable> Reflector<K> {
-    /// A reflector of what `api` and `options` select. [`crate::Controller`] runs it; without one, use
-    /// [`Reflector::start`].
+    /// Creates a reflector of the objects that `api` and `options` select. [`crate::Controller`] runs it; without one,
+    /// use [`Reflector::start`].
     pub fn new(api: Api<K>, options: ListOptions) -> Self {
         let store = Store::of(AnyStore::new(api.cluster()));
         Self { api, options, store }
     }
 
-    /// The read handle.
+    /// Returns the store.
     pub fn store(&self) -> Store<K> {
         self.store.clone()
     }
@@ -207,7 +207,7 @@ impl<K: Readable> Reflector<K> {
         store
     }
 
-    /// Keeps the store, for ever.
+    /// Updates the store indefinitely.
     pub fn run(self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(keep(self.api.endpoint, self.options, self.store.any().clone()))
     }
@@ -249,7 +249,7 @@ fn fail(endpoint: &Endpoint, machine: &mut Machine, error: &Error) {
     machine.failed(error);
 }
 
-/// Waits until wall time has passed, or landscape time if that moves by itself: it must not be driven by this wait.
+/// Waits until wall time has passed, or landscape time if that moves by itself: this wait must not advance it.
 async fn pass(context: &Context, delay: TimeDelta) {
     let wall = context.wall.sleep(delay, TimerClass::Work);
     let landscape = context.clock.sleep(delay, TimerClass::Calendar);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests by path: what is the same for every kind.
+//! Requests by path: the common part of all kinds.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,8 @@ use crate::erased::{Reader, Shared};
 /// Characters that are not escaped in the value of a query: the unreserved ones of RFC 3986.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A request of `context`'s component. `path` starts with `/clusters/`; names in it are path segments as they are.
+/// Sends a request of `context`'s component. `path` starts with `/clusters/`; names in it are path segments without
+/// escapes.
 pub(crate) async fn send(
     context: &Context,
     method: Method,
@@ -29,15 +30,15 @@ pub(crate) async fn send(
     object(context, method, path, body).await.map(|answer| answer.bytes)
 }
 
-/// An object as a server answers it.
+/// A response that holds an object.
 pub(crate) struct Answer {
     pub(crate) bytes: Bytes,
-    /// What of it is known in memory, if the server is in this process.
+    /// Decoded object, if the server is in this process.
     pub(crate) decoded: Option<Decoded>,
 }
 
 impl Answer {
-    /// The object, read unless somebody in this process has read it.
+    /// Returns the object, decoded unless another reader of this process has decoded it.
     pub(crate) fn object(&self, reader: Reader) -> Result<Shared, Error> {
         let Some(decoded) = &self.decoded else { return (reader.read)(&self.bytes) };
         if let Some(object) = decoded.get(reader.type_).and_then(reader.known) {
@@ -49,7 +50,7 @@ impl Answer {
     }
 }
 
-/// As [`send`], for one object.
+/// Like [`send`], for one object.
 pub(crate) async fn object(
     context: &Context,
     method: Method,
@@ -63,7 +64,7 @@ pub(crate) async fn object(
     if status.is_success() { Ok(Answer { bytes, decoded }) } else { Err(refusal(status, &bytes)) }
 }
 
-/// As [`send`], for a body that stays open.
+/// Like [`send`], for a streamed body.
 pub(crate) async fn stream(context: &Context, path: String) -> Result<Body, Error> {
     let response = open(context, Method::GET, path, None).await?;
     let status = response.status();
@@ -104,7 +105,8 @@ async fn collect(response: Response) -> Result<Bytes, Error> {
     }
 }
 
-/// What a response that is no success says; for a body that is no `Status`, what client-go makes of the code.
+/// Returns the error of an unsuccessful response; for a body that is no `Status`, the error that client-go derives from
+/// the code.
 fn refusal(code: StatusCode, body: &[u8]) -> Error {
     if let Ok(status) = serde_json::from_slice::<Status>(body)
         && status.status == "Failure"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reflectors, a queue and workers in one: what a reconciler is plugged into.
+//! Controller: reflectors, a queue and workers for a reconciler.
 //!
 //! [`Controller`] has an example.
 
@@ -42,7 +42,7 @@ type Reconcile = Box<dyn Fn(ObjectKey) -> PassFuture + Send + Sync>;
 ///         .run(5, move |key| {
 ///             let shoot = shoots.get(&key);
 ///             async move {
-///                 // Read, ask a rule of `domain`, write; `None`: it has gone.
+///                 // Read, call a rule of `domain`, write; `None`: it was deleted.
 ///                 drop(shoot);
 ///                 Ok(Requeue::OnChange)
 ///             }
@@ -65,12 +65,12 @@ impl fmt::Debug for Controller {
 }
 
 impl Controller {
-    /// A controller without watches.
+    /// Creates a controller without watches.
     pub fn new(name: &'static str, context: &Context) -> Self {
         Self { context: context.clone(), name, queue: QueueHandle::default(), tasks: Vec::new(), stores: Vec::new() }
     }
 
-    /// Watches a kind; `map` says which keys a change makes dirty.
+    /// Watches a kind; `map` returns the keys that a change makes dirty.
     pub fn watch<K: Readable>(
         &mut self,
         api: Api<K>,
@@ -84,13 +84,13 @@ impl Controller {
         store
     }
 
-    /// As [`Controller::watch`], for a store that only passes read: changes make nothing dirty.
+    /// Like [`Controller::watch`], for a store that only passes read: changes make no key dirty.
     pub fn store<K: Readable>(&mut self, api: Api<K>, options: ListOptions) -> Store<K> {
         self.watch(api, options, |_| Vec::new())
     }
 
-    /// As [`Controller::watch`], for the store of a reflector that several controllers share and that somebody else
-    /// runs. Objects that are there already count as changes.
+    /// Like [`Controller::watch`], for the store of a reflector that several controllers share and that is run
+    /// elsewhere. Existing objects count as changes.
     pub fn watch_store<K: Readable>(
         &mut self,
         store: &Store<K>,
@@ -101,23 +101,23 @@ impl Controller {
         self.wait_for(store.any().clone());
     }
 
-    /// Passes begin when the store is synced.
+    /// Delays passes until the store is synced.
     fn wait_for(&mut self, store: AnyStore) {
         self.stores.push(store.clone());
-        // Only there to wake the controller when the store is synced.
+        // Only wakes the controller when the store is synced.
         self.tasks.push(Box::pin(async move { store.synced().await }));
     }
 
-    /// The queue, to make keys dirty for other reasons than changes.
+    /// Queue of the controller, to make keys dirty for other reasons than changes.
     pub fn queue(&self) -> QueueHandle {
         self.queue.clone()
     }
 
     /// Waits until every store is synced, then runs passes, at most `concurrency` at once and never two for one key,
-    /// until the component stops. An error backs off exponentially by key (5 ms to 1000 s, as client-go does) on
-    /// landscape time; `Ok` forgets the back-off. A pass that panics fails, where the component goes on after panics, and
-    /// its key is left alone for a pause on wall time; upstream's controllers recover from panics, too. While the component
-    /// is paused no pass begins; keys whose instant comes wait with the others.
+    /// until the component stops. An error backs off exponentially by key (5 ms to 1000 s, as in client-go) on
+    /// landscape time; `Ok` resets the back-off. Where the component survives panics, a pass that panics fails, and its
+    /// key pauses on wall time; upstream's controllers recover from panics, too. While the component is paused no pass
+    /// begins; keys whose instant has passed wait with the others.
     pub fn run<F, Fut>(self, concurrency: usize, reconcile: F) -> impl Future<Output = ()> + Send
     where
         F: Fn(ObjectKey) -> Fut + Send + Sync + 'static,
@@ -127,7 +127,7 @@ impl Controller {
     }
 
     async fn run_boxed(mut self, concurrency: usize, reconcile: Reconcile) {
-        // Only there to wake the controller.
+        // Only wakes the controller.
         let mut paused = self.context.tasks.paused();
         self.tasks.push(Box::pin(async move { while paused.changed().await.is_ok() {} }));
         let shutdown = self.context.tasks.shutdown();
@@ -144,7 +144,7 @@ impl Controller {
     }
 }
 
-/// How many rounds of one poll a controller may take before others of its thread get their turn.
+/// Maximum number of rounds per poll, so that other tasks of the thread get their turn.
 const ROUNDS: usize = 64;
 
 struct Running {
@@ -189,7 +189,7 @@ impl Running {
             }
             let mut busy = self.finish(cx);
             busy |= self.begin();
-            // Timers are looked at only when no pass can start, so that a pass that ends its own wait costs none.
+            // Timers are checked only when no pass can start, so that a pass that ends its own wait needs none.
             if !busy && !self.fire(cx) {
                 return;
             }
@@ -197,7 +197,7 @@ impl Running {
         cx.waker().wake_by_ref();
     }
 
-    /// Takes the results of passes that have ended.
+    /// Takes the results of finished passes.
     fn finish(&mut self, cx: &mut TaskContext<'_>) -> bool {
         let mut any = false;
         while let Poll::Ready(Some((key, ended))) = Pin::new(&mut self.passes).poll_next(cx) {
@@ -220,7 +220,8 @@ impl Running {
         self.queue.lock().done(key, result, now, || self.context.wall.now());
     }
 
-    /// A pass panicked. Source of the text: sigs.k8s.io/controller-runtime pkg/internal/controller/controller.go.
+    /// Handles a pass that panicked. Source of the text: sigs.k8s.io/controller-runtime
+    /// pkg/internal/controller/controller.go.
     fn panicked(&self, key: ObjectKey, panic: Panic) {
         let (message, pause) = self.context.tasks.caught(self.name, &*panic);
         let error = format!("panic: {message} [recovered]");
@@ -243,7 +244,7 @@ impl Running {
         any
     }
 
-    /// Makes keys ready whose instant has come, and waits for the next instants.
+    /// Makes keys ready whose instant has passed, and waits for the next instants.
     fn fire(&mut self, cx: &mut TaskContext<'_>) -> bool {
         let mut any = false;
         for wait in Wait::ALL {
@@ -258,7 +259,7 @@ impl Running {
     }
 }
 
-/// The one timer of a class, for the earliest instant that any key waits on.
+/// The one timer of a class, for the earliest instant on which any key waits.
 #[derive(Default)]
 struct Timer {
     sleep: Option<(DateTime<Utc>, Sleep)>,
@@ -277,7 +278,7 @@ impl Timer {
             return false;
         };
         if self.sleep.as_ref().is_none_or(|(at, _)| *at != next) {
-            // The old timer goes first: it must not count beside the new one.
+            // The old timer is dropped first: it must not count in addition to the new one.
             self.sleep = None;
             self.sleep = Some((next, clock.sleep_until(next, class)));
         }
@@ -289,10 +290,10 @@ impl Timer {
     }
 }
 
-/// What a caught panic brings.
+/// Payload of a caught panic.
 type Panic = Box<dyn Any + Send>;
 
-/// Does something; a panic is an error if it is to be caught.
+/// Runs a function; a panic becomes an error if `catches`.
 fn caught<T>(catches: bool, act: impl FnOnce() -> T) -> Result<T, Panic> {
     if catches { catch_unwind(AssertUnwindSafe(act)) } else { Ok(act()) }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The copy that a reflector keeps, and look-ups in it by key and by derived key.
+//! Store of a reflector, with look-ups by key and by derived key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,14 +14,14 @@ use crate::decode::Readable;
 use crate::erased::{Object, Shared, typed, typed_ref};
 use crate::queue::ObjectKey;
 
-/// What changed in a store.
+/// Change of an object in a store.
 #[derive(Debug)]
 pub struct Change<K> {
-    /// Which object.
+    /// Key of the object.
     pub key: ObjectKey,
-    /// Before; `None` when it was not there.
+    /// State before; `None` if the object was created.
     pub old: Option<Arc<K>>,
-    /// After; `None` when it is gone.
+    /// State after; `None` if the object was deleted.
     pub new: Option<Arc<K>>,
 }
 
@@ -32,12 +32,12 @@ impl<K> Clone for Change<K> {
 }
 
 impl<K> Change<K> {
-    /// The state after the change, or the last one of an object that is gone.
+    /// The state after the change, or the last one of a deleted object.
     pub fn object(&self) -> Option<&Arc<K>> {
         self.new.as_ref().or(self.old.as_ref())
     }
 
-    /// Whether what `project` makes of the object differs between before and after, or it came or went.
+    /// True if the result of `project` differs between before and after, or if the object was created or deleted.
     pub fn differs<T: PartialEq>(&self, project: impl Fn(&K) -> T) -> bool {
         match (&self.old, &self.new) {
             (Some(old), Some(new)) => project(old) != project(new),
@@ -46,7 +46,7 @@ impl<K> Change<K> {
     }
 }
 
-/// A change of an object without its type.
+/// Change of an untyped object.
 pub(crate) struct AnyChange {
     key: ObjectKey,
     old: Option<Shared>,
@@ -101,7 +101,7 @@ struct Inner {
     cluster: Arc<str>,
 }
 
-/// A copy of objects without their type. Cheap to clone.
+/// Store of untyped objects. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct AnyStore(Arc<Inner>);
 
@@ -112,7 +112,7 @@ impl fmt::Debug for AnyStore {
 }
 
 impl AnyStore {
-    /// An empty store of the objects of `cluster`, `*` for all clusters.
+    /// Creates an empty store for the objects of `cluster`, `*` for all clusters.
     pub(crate) fn new(cluster: &str) -> Self {
         let data = RwLock::new(Data { objects: BTreeMap::new(), indices: Vec::new() });
         let synced = watch::Sender::new(false);
@@ -129,7 +129,7 @@ impl AnyStore {
 
     pub(crate) async fn synced(&self) {
         let mut receiver = self.0.synced.subscribe();
-        // The sender lives in the store that is borrowed here, so it cannot be gone.
+        // The sender belongs to the store that is borrowed here, so it is not dropped.
         let _ = receiver.wait_for(|synced| *synced).await;
     }
 
@@ -151,7 +151,7 @@ impl AnyStore {
         if &*self.0.cluster != "*" {
             return data.objects.get(&key).cloned();
         }
-        // From cluster to cluster: one look-up in each, then on to the first key behind it.
+        // One look-up per cluster, then on to the first key of the next one.
         let mut cluster = data.objects.keys().next()?.cluster.clone();
         loop {
             key.cluster = cluster.clone();
@@ -195,8 +195,8 @@ impl AnyStore {
         Arc::make_mut(&mut handlers).push(handler);
     }
 
-    /// Sets or removes an object, and tells the handlers unless nothing changed. A version that is stored already is
-    /// no change.
+    /// Sets or removes an object, and calls the handlers unless nothing changed. A version that is stored already is no
+    /// change.
     pub(crate) fn set(&self, key: ObjectKey, new: Option<Shared>) -> bool {
         let mut guard = self.write();
         let data = &mut *guard;
@@ -233,7 +233,7 @@ impl AnyStore {
     }
 }
 
-/// The read handle of a reflector's copy. Cheap to clone; look-ups are logarithmic.
+/// Store of a reflector. Cheap to clone; look-ups are logarithmic.
 pub struct Store<K> {
     store: AnyStore,
     kind: PhantomData<fn() -> K>,
@@ -252,77 +252,77 @@ impl<K> fmt::Debug for Store<K> {
 }
 
 impl<K> Store<K> {
-    /// The same store without its type.
+    /// The untyped store.
     pub(crate) fn any(&self) -> &AnyStore {
         &self.store
     }
 
-    /// Resolves when the first list has arrived.
+    /// Waits until the first list has arrived.
     pub async fn synced(&self) {
         self.store.synced().await;
     }
 
-    /// Whether the first list has arrived.
+    /// True if the first list has arrived.
     pub fn is_synced(&self) -> bool {
         self.store.is_synced()
     }
 
-    /// All keys, in order.
+    /// Keys of all objects, in order.
     pub fn keys(&self) -> Vec<ObjectKey> {
         self.store.keys()
     }
 
-    /// How many objects there are.
+    /// Number of objects.
     pub fn len(&self) -> usize {
         self.store.read().objects.len()
     }
 
-    /// Whether there is no object.
+    /// True if there is no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl<K: Readable> Store<K> {
-    /// The face of a store that holds objects of this type only.
+    /// Creates the typed view of a store that holds only objects of this type.
     pub(crate) fn of(store: AnyStore) -> Self {
         Self { store, kind: PhantomData }
     }
 
-    /// An object.
+    /// Returns an object by its key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.store.get(key).map(typed)
     }
 
-    /// An object by namespace and name, whatever its cluster (the first in key order).
+    /// Returns an object by namespace and name in any cluster (the first in key order).
     pub fn find(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
         self.store.find(namespace, name).map(typed)
     }
 
-    /// All objects, in key order.
+    /// Returns all objects, in key order.
     pub fn list(&self) -> Vec<Arc<K>> {
         all_typed(self.store.list())
     }
 
-    /// The objects of one cluster and namespace, in key order.
+    /// Returns the objects of one cluster and namespace, in key order.
     pub fn list_in(&self, cluster: &str, namespace: &str) -> Vec<Arc<K>> {
         let is_within = |key: &ObjectKey| &*key.cluster == cluster && &*key.namespace == namespace;
         all_typed(self.store.range(ObjectKey::new(cluster, namespace, ""), &is_within))
     }
 
-    /// The objects of one cluster, in key order.
+    /// Returns the objects of one cluster, in key order.
     pub fn list_in_cluster(&self, cluster: &str) -> Vec<Arc<K>> {
         all_typed(self.store.range(ObjectKey::new(cluster, "", ""), &|key| &*key.cluster == cluster))
     }
 
-    /// An index by what `derive` makes of an object; it is kept up to date from now on. An object is found under every
-    /// value that `derive` returns.
+    /// Creates an index by derived values, which is updated from now on. An object is found under every value that
+    /// `derive` returns.
     pub fn index(&self, derive: impl Fn(&K) -> Vec<String> + Send + Sync + 'static) -> Index<K> {
         let position = self.store.index(Box::new(move |object| derive(typed_ref(object))));
         Index { store: self.clone(), position }
     }
 
-    /// Calls `handler` for every object that is there, and for every change from now on, in order.
+    /// Calls `handler` for every existing object, and for every change from now on, in order.
     pub fn subscribe(&self, handler: impl Fn(&Change<K>) + Send + Sync + 'static) {
         self.store.subscribe(Arc::new(move |change| handler(&change.typed())));
     }
@@ -364,17 +364,17 @@ impl AnyStore {
 }
 
 impl<K: Readable> Index<K> {
-    /// The keys of the objects with this value, in order.
+    /// Returns the keys of the objects with this value, in order.
     pub fn keys(&self, value: &str) -> Vec<ObjectKey> {
         self.store.store.keys_of(self.position, value)
     }
 
-    /// The objects with this value, in key order.
+    /// Returns the objects with this value, in key order.
     pub fn get(&self, value: &str) -> Vec<Arc<K>> {
         all_typed(self.store.store.objects_of(self.position, value))
     }
 
-    /// How many objects have this value.
+    /// Number of objects with this value.
     pub fn count(&self, value: &str) -> usize {
         self.store.store.read().indices[self.position].keys.get(value).map_or(0, BTreeSet::len)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keeps the rules of ClusterRoles that are made of others, in all clusters.
+//! Updates the rules of aggregated ClusterRoles in all clusters.
 //!
 //! The rule is [`domain::rbac::aggregation`]'s. Source: k8s.io/kubernetes
 //! pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go @ v1.32.
@@ -15,7 +15,7 @@ use process::Context;
 pub(crate) async fn run(context: Context) {
     let mut controller = Controller::new("clusterrole-aggregation", &context);
     let api = Api::<ClusterRole>::all(&context, "*");
-    // Of a cluster all roles are looked at, whichever has changed.
+    // Every change of a role requeues all roles of its cluster.
     let roles = controller
         .watch(api.clone(), ListOptions::default(), |change| vec![ObjectKey::new(&change.key.cluster, "", "")]);
     let pass = Arc::new((api, roles));
@@ -36,7 +36,7 @@ async fn reconcile(api: &Api<ClusterRole>, store: &Store<ClusterRole>, cluster: 
         }
         let new = ClusterRole { rules, ..ClusterRole::clone(role) };
         match api.in_namespace_of(role).update(role, &new).await {
-            // What stands there now comes by itself.
+            // The newer version arrives as a watch event.
             Err(error) if error.is_conflict() || error.is_not_found() => {}
             Err(error) => return Err(error),
             Ok(_) => {}

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Answers in protobuf for clients that take nothing else.
+//! Protobuf responses for clients that accept no other media type.
 //!
 //! ```text
 //! Accept: …protobuf alone ──► Accept: …json ──► the server ──► JSON ──► message of the same object
 //! ```
 //!
-//! So it does not matter who answers: the host, a server behind it, gardener-apiserver. A kind without a message is refused
-//! before anything is done (406). Tables stay JSON: upstream has no message for them either.
+//! The translation is independent of the server: the host, a server behind it, gardener-apiserver. A request for a kind
+//! without a message is rejected before it has any effect (406). Tables stay JSON: upstream has no message for them
+//! either.
 //!
-//! **Deliberately absent**: protobuf for those who take JSON as well, though they may prefer it. OpenAPI, which has media types of
-//! its own.
+//! **Deliberately absent**: protobuf for clients that accept JSON as well, even if they prefer protobuf. OpenAPI, which
+//! has media types of its own.
 
 use api::catalogue;
 use apimachinery::Status;
@@ -28,17 +29,17 @@ use crate::Host;
 use crate::aggregation::{refused, whole_lines};
 use crate::first_objects::{DEPRECATED, is_component_status};
 
-/// What such a client asks for.
+/// Protobuf request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Asked {
+struct ProtobufRequest {
     watches: bool,
-    /// A transform that has a message whatever the kind is.
+    /// True for a transform (partial metadata) that has a message for every kind.
     partial: bool,
-    /// Whether the kind at the path has messages; `None`: only the answer shows it.
+    /// True if the kind at the path has messages; `None`: only the response shows the kind.
     known: Option<bool>,
 }
 
-/// Answers a request, in protobuf if nothing else is taken.
+/// Answers a request, in protobuf if the client accepts nothing else.
 pub(crate) async fn answer(host: &Host, request: Request) -> Result<Response, TransportError> {
     let is_deprecated = is_component_status(request.uri().path());
     let mut response = negotiated(host, request).await?;
@@ -51,7 +52,7 @@ pub(crate) async fn answer(host: &Host, request: Request) -> Result<Response, Tr
 async fn negotiated(host: &Host, mut request: Request) -> Result<Response, TransportError> {
     let Some(accept) = as_json(request.headers()) else { return host.answer(request).await };
     let Some(place) = Place::of(request.uri().path()) else { return host.answer(request).await };
-    let asked = Asked {
+    let asked = ProtobufRequest {
         watches: is_watch(request.method(), request.uri()),
         partial: accept.contains("as=PartialObjectMetadata"),
         known: place.has_messages(),
@@ -62,7 +63,7 @@ async fn negotiated(host: &Host, mut request: Request) -> Result<Response, Trans
     }
     let reads = *request.method() == Method::GET;
     if !asked.partial && (asked.known == Some(false) || asked.known.is_none() && !reads) {
-        // A user who may not ask at all gets only that answer.
+        // A user without permission gets the 403 rather than the 406.
         return Ok(host.server().allow(&request).await.err().unwrap_or_else(not_acceptable));
     }
     request.headers_mut().insert(ACCEPT, HeaderValue::from_str(&accept).unwrap_or(JSON));
@@ -77,8 +78,8 @@ fn not_acceptable() -> Response {
     refused(&Status::not_acceptable(text.to_owned()))
 }
 
-/// The clauses of `Accept` that ask for protobuf, as if they asked for JSON; `None`: none does, or another clause takes
-/// JSON or YAML.
+/// Converts the clauses of `Accept` for protobuf to the same clauses for JSON; `None`: there is no such clause, or
+/// another clause accepts JSON or YAML.
 fn as_json(headers: &HeaderMap) -> Option<String> {
     let accept = headers.get(ACCEPT)?.to_str().ok()?;
     if !accept.contains(MEDIA_TYPE) {
@@ -100,7 +101,7 @@ fn as_json(headers: &HeaderMap) -> Option<String> {
     (!asked.is_empty()).then(|| asked.join(","))
 }
 
-/// What a path is about.
+/// Kind of resource that a path addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place<'a> {
     Discovery,
@@ -108,7 +109,7 @@ enum Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// `None` for what is neither discovery nor a resource.
+    /// Parses a path; `None` if it addresses neither discovery nor a resource.
     fn of(path: &'a str) -> Option<Self> {
         let rest = path.strip_prefix("/clusters/")?.split_once('/')?.1;
         let segments: Vec<&str> = rest.split('/').filter(|segment| !segment.is_empty()).collect();
@@ -144,7 +145,7 @@ fn schema(api_version: &str, kind: &str) -> Option<Node> {
     Some(row.node()).filter(|node| !row.custom && is_known(node))
 }
 
-async fn in_protobuf(response: Response, asked: Asked) -> Response {
+async fn in_protobuf(response: Response, asked: ProtobufRequest) -> Response {
     let (mut parts, body) = response.into_parts();
     if parts.headers.get(CONTENT_TYPE).is_none_or(|value| value != JSON) {
         return Response::from_parts(parts, body);
@@ -170,7 +171,7 @@ async fn in_protobuf(response: Response, asked: Asked) -> Response {
             parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
             Response::from_parts(parts, full(message))
         }
-        // Nobody knew of the kind before.
+        // The kind was not known before the response.
         None if asked.known.is_none() => not_acceptable(),
         None => Response::from_parts(parts, full(body)),
     }
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn protobuf_is_given_to_those_who_take_nothing_else() {
+    fn protobuf_is_used_for_clients_that_accept_nothing_else() {
         for (accept, expected) in [
             ("application/vnd.kubernetes.protobuf", Some("application/json")),
             ("application/vnd.kubernetes.protobuf;stream=watch", Some("application/json")),

@@ -6,13 +6,14 @@
 //! read   → stored object → its status is filled in from the clock
 //! ```
 //!
-//! So how time goes by itself is in the log, has a history, outlives the host, and can be changed by any client.
+//! So the mode of the clock is in the log, has a history, survives a restart of the host, and can be changed by any
+//! client.
 //!
-//! **Invariants.** The status is never stored. There is one object, which stays. A request that was answered with
-//! success has been carried out by the clock.
+//! **Invariants.** The status is never stored. There is exactly one object, and it cannot be deleted. The clock has
+//! applied a write before the write's response is sent.
 //!
 //! **Deliberately absent**: moving time by a write. `advance` is a command that ends, not a desired state; see
-//! [`crate::clock_service`]. Watch events whenever time moves: they would be as many as instants.
+//! [`crate::clock_service`]. Watch events whenever time moves: there would be one per instant.
 
 use api::terrarium;
 use apimachinery::field::{FieldError, Path};
@@ -35,10 +36,10 @@ use crate::timekeeper::Mode;
 pub const PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks";
 
 const MODES: [&str; 5] = ["Auto", "Eager", "RealTime", "Scaled", "Stepped"];
-/// The fastest that time can go by itself.
+/// Maximum speed at which time may run by itself.
 const FASTEST: f64 = 1e9;
 
-/// The spec that stands for a mode.
+/// Returns the spec for a mode of the clock.
 pub fn spec(mode: Mode, paused: bool) -> terrarium::ClockSpec {
     let (mode, rate) = match mode {
         Mode::Eager => ("Eager", None),
@@ -73,7 +74,7 @@ fn status(state: ClockState) -> terrarium::ClockStatus {
     }
 }
 
-/// Makes the clock do what the object says.
+/// Applies the object's spec to the clock.
 pub(crate) fn apply(clock: &ClockService, spec: &terrarium::ClockSpec) {
     clock.with(|keeper, wall| {
         if keeper.mode() != mode(spec) {
@@ -82,13 +83,13 @@ pub(crate) fn apply(clock: &ClockService, spec: &terrarium::ClockSpec) {
         if spec.paused {
             keeper.pause(wall);
         } else if keeper.is_paused() || keeper.live_lock().is_some() {
-            // The client that writes the object has seen what time was stopped for.
+            // The client that writes the object has seen why time was stopped.
             keeper.resume(wall);
         }
     });
 }
 
-/// Fills the status of every Clock in an answer.
+/// Fills in the status of every Clock in a response.
 pub(crate) async fn show(clock: ClockService, response: Response, watch: bool) -> Response {
     let (mut parts, body) = response.into_parts();
     if !parts.status.is_success() {
@@ -126,7 +127,7 @@ fn show_lines(clock: &ClockService, lines: &Bytes) -> Bytes {
 
 fn fill(clock: &ClockService, tree: &mut Value) {
     match tree["kind"].as_str() {
-        // A bookmark's object is nothing but a revision.
+        // The object of a bookmark holds only a revision.
         Some("Clock") if tree["metadata"]["name"] == CLOCK_NAME => tree["status"] = json!(status(clock.state())),
         Some("ClockList") => tree["items"].as_array_mut().into_iter().flatten().for_each(|item| fill(clock, item)),
         Some("Table") => {
@@ -153,7 +154,7 @@ fn fill(clock: &ClockService, tree: &mut Value) {
     }
 }
 
-/// Hooks of kind Clock.
+/// Validation and defaults of kind Clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClockStrategy;
 
@@ -203,7 +204,7 @@ impl Strategy<terrarium::Clock> for ClockStrategy {
     }
 }
 
-/// Refuses to delete the clock.
+/// Admission plugin that rejects the deletion of the clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PermanentClock;
 

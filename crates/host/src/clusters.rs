@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which logical clusters exist: those with a Cluster object in cluster `runtime`.
+//! Logical clusters: those with a Cluster object in cluster `runtime`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use generic_apiserver::{Cluster, Clusters};
 
 use crate::installed::Installed;
 
-/// Clusters by their objects.
+/// Clusters with a Cluster object.
 #[derive(Debug)]
 pub(crate) struct ByObject {
     runtime: Cluster,
@@ -39,12 +39,12 @@ impl Clusters for ByObject {
     }
 
     fn is_public(&self, name: &str) -> bool {
-        // Every landscape has these.
+        // Every landscape has these clusters.
         name == cluster::RUNTIME || name == cluster::GARDEN
     }
 
     fn definitions(&self, cluster: &str) -> Option<Release> {
-        // Across all clusters objects are shown as they are stored.
+        // Across all clusters objects are shown as stored.
         if cluster == "*" { None } else { self.installed.release(cluster) }
     }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cluster objects of extensions: copies of a Shoot, its Seed and its CloudProfile, kept as texts.
 //!
-//! As in every kind that a CustomResourceDefinition defines, keys are served in alphabetical order, whatever the client's
-//! order was.
+//! As for every kind that a CustomResourceDefinition defines, keys are served in alphabetical order, whatever order the
+//! client used.
 
 use api::extensions::{Cluster, ClusterSpec};
 use apimachinery::meta::RawExtension;
 use generic_apiserver::{RequestContext, Strategy};
 
-/// The hooks of Cluster objects.
+/// Strategy of Cluster objects.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CopiesStrategy;
 
@@ -22,7 +22,7 @@ impl Strategy<Cluster> for CopiesStrategy {
     }
 }
 
-/// Sorts the keys of the copies that differ from those of an older specification, which are sorted.
+/// Sorts the keys of the copies that differ from those of an older specification; unchanged copies are sorted already.
 fn sort(spec: &mut ClusterSpec, old: &ClusterSpec) {
     let sorted = |copy: &mut RawExtension| *copy = RawExtension(copy.0.sorted());
     if spec.cloud_profile != old.cloud_profile {

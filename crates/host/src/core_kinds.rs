@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hooks of Kubernetes' own kinds, as far as clients can see them.
+//! Strategies of Kubernetes' own kinds, as far as clients can observe them.
 
 use apimachinery::DynamicObject;
 use apimachinery::field::{FieldError, Path};
@@ -14,46 +14,46 @@ use serde_json::{Map, Value, json};
 
 use crate::{resource_quotas, service_addresses, storage_defaults};
 
-/// Annotation by which Ingresses named their class once.
+/// Former annotation for the class of an Ingress.
 const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
-/// Subresource by which containers are added to a pod for debugging.
+/// Subresource that adds debug containers to a pod.
 const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
-/// Annotation with the name of the ServiceAccount that a Secret is the token of.
+/// Annotation with the name of the ServiceAccount whose token a Secret holds.
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
-/// How a kind of Kubernetes behaves.
+/// Behaviour of a Kubernetes kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CoreStrategy {
     /// Group of the kind; empty for the core group.
     group: &'static str,
     /// Plural name of the kind.
     plural: &'static str,
-    /// Whether `metadata.generation` counts changes.
+    /// True if `metadata.generation` counts changes of the specification.
     pub(crate) generation: bool,
-    /// Whether a PUT needs no resource version.
+    /// True if a PUT needs no resource version.
     pub(crate) unconditional: bool,
-    /// Whether a PUT creates.
+    /// True if a PUT creates a missing object.
     pub(crate) create_on_update: bool,
-    /// Whether a deletion answers the object.
+    /// True if the response to a deletion has the deleted object.
     pub(crate) returns_deleted: bool,
-    /// Whether a new object brings its status along: kubelets register Nodes with theirs.
+    /// True if a new object may carry its status: kubelets register Nodes with theirs.
     pub(crate) keeps_status: bool,
-    /// Whether it is a pod: its status comes from who runs it, and it may take its time to end.
+    /// True for pods: their status is written by the component that runs them, and their deletion has a grace period.
     pub(crate) pod: bool,
-    /// Plural name of a kind about storage.
+    /// Plural name of a storage kind; `None` for other kinds.
     pub(crate) storage: Option<&'static str>,
-    /// A kind of `apps`.
+    /// A kind of `apps`; `None` for other kinds.
     pub(crate) workload: Option<Kind>,
-    /// Whether `stringData` is merged over `data` and the type defaults to `Opaque`.
+    /// True if `stringData` is merged over `data` and the type defaults to `Opaque`.
     pub(crate) secret: bool,
-    /// Whether it is about an object, in whose namespace it has to be.
+    /// True if the object refers to another one, in whose namespace it must be.
     pub(crate) event: bool,
-    /// Whether it is a Service.
+    /// True for Services.
     pub(crate) service: bool,
 }
 
 impl CoreStrategy {
-    /// The behaviour of a resource.
+    /// Returns the behaviour of a resource.
     pub(crate) fn of(group: &'static str, plural: &'static str) -> Self {
         let workload =
             matches!(group, "apps" | "policy" | "networking.k8s.io" | "batch" | "autoscaling" | "discovery.k8s.io");
@@ -80,7 +80,7 @@ impl CoreStrategy {
         (self.group, self.plural) == ("certificates.k8s.io", "certificatesigningrequests")
     }
 
-    /// Fills what is missing but for what only a Secret's text does.
+    /// Sets the defaults, except those that apply only to Secrets.
     fn fill(&self, fields: &mut Map<String, Value>) {
         defaults::fill(self.group, self.plural, fields);
         if let Some(plural) = self.storage {
@@ -132,7 +132,7 @@ impl CoreStrategy {
     }
 }
 
-/// Leaves of a changed pod nothing but its containers for debugging.
+/// Reverts all changes of a pod except those of its debug containers.
 ///
 /// Source: k8s.io/kubernetes pkg/registry/core/pod/strategy.go (dropNonEphemeralContainerUpdates).
 fn keep_all_but_ephemeral_containers(pod: &mut DynamicObject, old: &DynamicObject) {
@@ -150,7 +150,7 @@ fn keep_all_but_ephemeral_containers(pod: &mut DynamicObject, old: &DynamicObjec
     }
 }
 
-/// Whether a request comes from the component that runs simulated pods.
+/// True if a request comes from the component that runs simulated pods.
 fn is_kube_controllers(request: &RequestContext) -> bool {
     request.user.component.as_ref().is_some_and(|(name, _)| &**name == "kube-controller-manager")
 }
@@ -178,7 +178,7 @@ impl Strategy<DynamicObject> for CoreStrategy {
     }
 
     fn prepare_for_create(&self, object: &mut DynamicObject, request: &RequestContext) {
-        // Unlike upstream: a simulated pod may be running when it is created, to save a write.
+        // Unlike upstream: a simulated pod may already run when it is created, which saves a write.
         let runs = is_kube_controllers(request) && object.fields.contains_key("status");
         if self.pod && !runs {
             let class = object.fields.get("spec").map_or("BestEffort", resource_quota::qos_class);
@@ -247,7 +247,8 @@ impl Strategy<DynamicObject> for CoreStrategy {
         if self.pod && &*request.subresource == EPHEMERAL_CONTAINERS {
             return workload::ephemeral_update(&object.fields, &old.fields);
         }
-        // Not upstream's way, but one stored by an earlier release must still be deletable: what stays is not looked at.
+        // Unlike upstream: an object stored by an earlier release must remain deletable, so unchanged specifications
+        // are not validated.
         const JUDGED: [&str; 17] = [
             "spec",
             "revision",
@@ -291,7 +292,7 @@ impl Strategy<DynamicObject> for CoreStrategy {
             ("", "services") => workload::service_update(fields, &before),
             ("", "configmaps") => workload::config_map_update(fields, &before),
             ("apps", "controllerrevisions") => workload::controller_revision_update(fields, &before),
-            // What is new of them is judged by that alone.
+            // Their updates have rules of their own.
             ("scheduling.k8s.io", "priorityclasses") => return workload::priority_class_update(fields, &before),
             ("node.k8s.io", "runtimeclasses") => return workload::runtime_class_update(fields, &before),
             ("storage.k8s.io", "storageclasses") => return workload::storage_class_update(fields, &before),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A new claim that names no class gets the default one, before any client sees it.
+//! Sets the default class on a new claim that names none, before it is stored.
 //!
 //! Source: k8s.io/kubernetes plugin/pkg/admission/storage/storageclass/setdefault.
 

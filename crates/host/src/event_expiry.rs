@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events that are over go with the next request from outside of the landscape for Events of their cluster, and now and then
-//! when new ones come: so no client ever sees one, and neither a timer nor an entry for each keeps a landscape busy that has
-//! no clients. The rule is [`domain::event_expiry`]'s.
+//! Deletes expired Events with the next request from outside of the landscape for Events of their cluster, and
+//! occasionally when new ones are created: no client ever reads an expired Event, and a landscape without clients needs
+//! neither a timer nor a log entry for each. The rule is [`domain::event_expiry`]'s.
 
 use std::collections::BTreeMap;
 
@@ -14,26 +14,26 @@ use parking_lot::Mutex;
 use process::transport::full;
 use process::{Request, Transport, TransportError, User};
 
-/// New Events of a cluster after which those that are over go.
+/// Number of new Events of a cluster after which expired ones are deleted.
 const OFTEN: u32 = 256;
-/// Deletions at once.
+/// Maximum number of concurrent deletions.
 const AT_ONCE: usize = 32;
 
-/// What is known of the Events of a cluster.
+/// Expiry state of the Events of a cluster.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    /// Before this instant none is over; `None`: not known yet.
+struct Expiry {
+    /// Earliest instant at which an Event may have expired; `None`: not known yet.
     next: Option<DateTime<Utc>>,
-    /// How many came since the last look.
+    /// Number of Events created since the last deletion.
     came: u32,
 }
 
-/// Removes Events that are over.
+/// Deletes expired Events.
 #[derive(Debug)]
 pub(crate) struct EventExpiry {
-    /// How long one is kept; `None`: for ever.
+    /// Lifetime of an Event; `None`: unlimited.
     ttl: Option<TimeDelta>,
-    clusters: Mutex<BTreeMap<String, Known>>,
+    clusters: Mutex<BTreeMap<String, Expiry>>,
 }
 
 impl EventExpiry {
@@ -41,7 +41,7 @@ impl EventExpiry {
         Self { ttl, clusters: Mutex::default() }
     }
 
-    /// The cluster whose Events have to be looked at before a request is answered.
+    /// Returns the cluster whose Events must be checked before a request is answered.
     pub(crate) fn concerned(&self, request: &Request, now: DateTime<Utc>) -> Option<String> {
         self.ttl?;
         let (cluster, is_collection) = cluster(request.uri().path())?;
@@ -56,7 +56,7 @@ impl EventExpiry {
         (is_due && looks).then(|| cluster.to_owned())
     }
 
-    /// Removes what is over in a cluster.
+    /// Deletes the expired Events of a cluster.
     ///
     /// # Errors
     /// The log cannot be reached.
@@ -70,9 +70,9 @@ impl EventExpiry {
         let Some(ttl) = self.ttl else { return Ok(()) };
         let events = server.trees(cluster, "", "events").await;
         let expiry = judge(&events, ttl, now);
-        // Whatever comes from here on is over later than all that is there.
+        // Events created from here on expire later than all existing ones.
         let next = expiry.next.or_else(|| now.checked_add_signed(ttl));
-        let known = Known { next, came: 0 };
+        let known = Expiry { next, came: 0 };
         self.clusters.lock().insert(cluster.to_owned(), known);
         let deletions = expiry.over.into_iter().map(|(namespace, name)| {
             let path = format!("/clusters/{cluster}/api/v1/namespaces/{namespace}/events/{name}");
@@ -90,20 +90,20 @@ impl EventExpiry {
         Ok(())
     }
 
-    /// A cluster is gone.
+    /// Removes the state of a deleted cluster.
     pub(crate) fn forget(&self, cluster: &str) {
         self.clusters.lock().remove(cluster);
     }
 }
 
-/// True if a request may remove Events, also one that reads.
+/// True if a request may delete Events, including reads.
 pub(crate) fn may_write(request: &Request) -> bool {
     cluster(request.uri().path()).is_some()
 }
 
-/// The cluster whose Events a path is about, and whether it is about all of a namespace or cluster.
+/// Returns the cluster of a path of Events, and true if the path addresses all Events of a namespace or cluster.
 fn cluster(path: &str) -> Option<(&str, bool)> {
-    // Most requests ask for something else.
+    // Most requests are for other resources.
     if !path.contains("/events") {
         return None;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `pods/eviction`: a pod is deleted, unless a PodDisruptionBudget needs it.
+//! `pods/eviction`: deletes a pod unless a PodDisruptionBudget forbids it.
 //!
-//! How many pods have to be healthy the disruption controller writes into the status of a budget; how many are is counted
-//! with each request, so that no status has to be written for an eviction. A budget that the controller has not seen
-//! yet, or where there is none, is about the pods that it selects.
+//! The disruption controller writes the number of required healthy pods into the status of a budget; the number of
+//! healthy pods is counted with each request, so that an eviction needs no status update. A budget that the controller
+//! has not processed yet, or in a cluster without the controller, applies to the pods that it selects.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/core/pod/storage/eviction.go, pkg/controller/disruption/disruption.go.
 
@@ -27,21 +27,21 @@ use process::transport::full;
 use process::{Response, TransportError};
 use serde_json::{Value, json};
 
-/// Answers evictions. Cheap to clone; clones are one.
+/// Subresource `pods/eviction`. Cheap to clone; clones share their state.
 #[derive(Clone, Default)]
 pub(crate) struct Evictions(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
     server: OnceLock<Server>,
-    /// Pods that may go and have not been deleted yet: they count as gone.
+    /// Pods whose eviction was allowed and that are not deleted yet: they no longer count as healthy.
     leaving: Mutex<BTreeSet<Place>>,
 }
 
 /// Cluster, namespace and name of a pod.
 type Place = (String, String, String);
 
-/// A pod that leaves; dropped when it has, or when it does not.
+/// An allowed eviction in progress; dropped when the pod was deleted or the deletion failed.
 struct Leaving(Arc<Inner>, Place);
 
 impl Drop for Leaving {
@@ -57,7 +57,7 @@ impl fmt::Debug for Evictions {
 }
 
 impl Evictions {
-    /// Says which server has the pods; once.
+    /// Sets the server that stores the pods; only the first call has an effect.
     pub(crate) fn look_at(&self, server: Server) {
         let _ = self.0.server.set(server);
     }
@@ -67,19 +67,19 @@ impl Evictions {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Budget {
     name: String,
-    /// `minAvailable` and `maxUnavailable`, as they are written.
+    /// `minAvailable` and `maxUnavailable`, as written in the specification.
     least: Value,
     missing: Value,
-    /// `unhealthyPodEvictionPolicy: AlwaysAllow`: pods that are not ready may go, whatever is needed.
+    /// `unhealthyPodEvictionPolicy: AlwaysAllow`: pods that are not ready may always be evicted.
     gives_up_unhealthy: bool,
     expected: i64,
     healthy: i64,
-    /// How many have to be healthy, as the disruption controller says.
+    /// Required number of healthy pods from the status, written by the disruption controller; `None`: not observed yet.
     desired: Option<i64>,
 }
 
 impl Budget {
-    /// How many pods have to be healthy. Percentages are of those that there should be, rounded up.
+    /// Returns the required number of healthy pods. Percentages refer to the expected number of pods, rounded up.
     fn needed(&self) -> i64 {
         if let Some(desired) = self.desired {
             return desired;
@@ -95,7 +95,7 @@ impl Budget {
         }
     }
 
-    /// Whether a pod that counts may go.
+    /// Checks the eviction of a pod that the budget selects.
     fn allows(&self, is_ready: bool) -> Result<(), Status> {
         let (needed, healthy) = (self.needed(), self.healthy);
         let is_missed = is_ready || (!self.gives_up_unhealthy && (healthy < needed || needed <= 0));
@@ -105,7 +105,7 @@ impl Budget {
         let mut refused =
             Status::too_many_requests("Cannot evict pod as it would violate the pod's disruption budget.");
         let details = refused.details.get_or_insert_default();
-        // Who drains a node asks again by himself, later than clients repeat a request.
+        // A client that drains a node retries later than the interval of automatic retries.
         details.retry_after_seconds = None;
         details.causes.push(StatusCause {
             reason: "DisruptionBudget".to_owned(),
@@ -124,7 +124,7 @@ fn is_ready(pod: &DynamicObject) -> bool {
     conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Ready" && one["status"] == "True"))
 }
 
-/// The budgets that a pod counts for.
+/// Returns the budgets that select a pod.
 fn budgets(pod: &DynamicObject, namespace: &str, reads: &Reads<'_>, is_leaving: &dyn Fn(&str) -> bool) -> Vec<Budget> {
     let all = reads.0.list_any("policy", "poddisruptionbudgets", Some(namespace));
     let selects = |budget: &DynamicObject| {
@@ -164,12 +164,12 @@ fn budgets(pod: &DynamicObject, namespace: &str, reads: &Reads<'_>, is_leaving: 
     mine.iter().map(budget).collect()
 }
 
-/// Whether a pod may be evicted.
+/// Checks the eviction of a pod.
 fn judge(namespace: &str, name: &str, reads: &Reads<'_>, is_leaving: &dyn Fn(&str) -> bool) -> Result<(), Status> {
     let pod = reads.0.get_any("", "pods", namespace, name);
     let Some(pod) = pod.as_ref().and_then(|pod| pod.downcast_ref::<DynamicObject>()) else { return Ok(()) };
     let phase = pod.get(&["status", "phase"]).and_then(Value::as_str).unwrap_or_default();
-    // A pod that is not healthy, has ended or ends already may always go.
+    // A pod that is not running or is already being deleted may always be evicted.
     if matches!(phase, "Pending" | "Succeeded" | "Failed") || pod.metadata.is_being_deleted() {
         return Ok(());
     }
@@ -196,7 +196,7 @@ impl Subresource for Evictions {
     fn answer<'a>(&'a self, request: SubresourceRequest, reads: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>> {
         let place: Place = (request.context.cluster.to_string(), request.namespace.clone(), request.name.clone());
         let judged = {
-            // Two that ask at once are judged one after the other.
+            // The lock serializes concurrent evictions.
             let mut leaving = self.0.leaving.lock();
             let is_leaving = |name: &str| leaving.contains(&(place.0.clone(), place.1.clone(), name.to_owned()));
             let judged = judge(&request.namespace, &request.name, reads, &is_leaving);
@@ -264,7 +264,7 @@ mod tests {
             let budget = budget(least, missing, expected, healthy);
             assert_eq!((budget.needed(), budget.allows(true).is_ok()), (needed, allows), "{budget:?}");
         }
-        // Pods that are not ready: enough others are, too few are, and it is said that they may go.
+        // Pods that are not ready: enough other pods are healthy, too few are, too few with `AlwaysAllow`.
         for (healthy, gives_up_unhealthy, allows) in [(2, false, true), (1, false, false), (1, true, true)] {
             let budget = Budget { gives_up_unhealthy, ..budget(json!(2), Value::Null, 3, healthy) };
             assert_eq!(budget.allows(false).is_ok(), allows, "{budget:?}");

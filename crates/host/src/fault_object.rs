@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults as objects: `faults.terrarium.dev` in cluster `runtime`.
 //!
-//! The rules are [`domain::fault`]'s. No fault acts on the host: components look for theirs.
+//! The rules are [`domain::fault`]'s. No fault acts on the host: components read the faults that apply to them.
 
 use api::terrarium::{Fault, FaultStatus};
 use apimachinery::field::FieldError;

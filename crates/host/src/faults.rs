@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults that act on processes: which crash, and whose requests get no answer.
+//! Faults that act on processes: crashes, and requests that get no answer.
 //!
 //! ```text
-//! Fault ──▶ follow ──▶ Faults ──▶ the door: a request of a process that is cut off is answered with "nobody is there",
+//! Fault ──▶ follow ──▶ Faults ──▶ front: a request of a process that is cut off is answered with "nobody is there",
 //!                        │                  and its watches end when that begins
 //!                        ├──────▶ heartbeats and instances: a process that is cut off does not renew, and gets no requests
-//!                        └──────▶ pods: a process that is to crash is killed
+//!                        └──────▶ pods: a process that a crash fault selects is killed
 //! ```
 //!
-//! The rules are [`domain::fault`]'s. The clock is no part of the network: a process that is cut off still takes its part in
-//! landscape time, and still reaches its kubelet.
+//! The rules are [`domain::fault`]'s. The clock is no part of the network: a process that is cut off still takes part
+//! in landscape time, and still reaches its kubelet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use process::{Context, Request, Response, User, watch};
 /// Name of the component that renews a seed's heartbeat.
 const GARDENLET: &str = Program::Gardenlet.name();
 
-/// The faults that act on processes. Cheap to clone.
+/// Faults that act on processes. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Faults(Arc<Inner>);
 
@@ -39,9 +39,9 @@ pub struct Faults(Arc<Inner>);
 struct Inner {
     all: Mutex<Arc<[Arc<Fault>]>>,
     changes: watch::Sender<()>,
-    /// When faults acted last, and on which pod, by their names.
+    /// Landscape time at which each fault acted last, and the pod; by name of the fault.
     acted: Mutex<BTreeMap<String, (Instant, String)>>,
-    /// Queue of the controller that writes this down.
+    /// Queue of the controller that writes these to the status.
     queue: Mutex<Option<QueueHandle>>,
 }
 
@@ -56,7 +56,7 @@ impl Default for Faults {
     }
 }
 
-/// A process that asks, by its certificate and by what it says of itself.
+/// Process that sends a request: the component of its certificate, and cluster and pod from its own header.
 #[derive(Clone, Debug)]
 pub(crate) struct Asking {
     component: Arc<str>,
@@ -65,7 +65,7 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
-    /// The component that sends the request; `None`: no component does.
+    /// Returns the component that sends the request; `None`: the request is from no component.
     pub(crate) fn of(request: &Request) -> Option<Self> {
         let (component, _) = request.extensions().get::<User>()?.component.clone()?;
         let name = request.headers().get(INSTANCE_HEADER)?.to_str().ok()?;
@@ -79,17 +79,17 @@ impl Asking {
 }
 
 impl Faults {
-    /// Those that there are.
+    /// Present faults.
     pub(crate) fn all(&self) -> Arc<[Arc<Fault>]> {
         self.0.all.lock().clone()
     }
 
-    /// Changes when they do, when the time of one is over, and when a new process may be hit.
+    /// Notified when the faults change, when one expires, and when a new process may be affected.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }
 
-    /// A new process may be hit.
+    /// Notifies the receivers of [`Faults::changes`] about a new process.
     pub(crate) fn touch(&self) {
         self.0.changes.send_replace(());
     }
@@ -99,12 +99,12 @@ impl Faults {
         self.touch();
     }
 
-    /// Whether a request of a process to a cluster gets no answer.
+    /// True if a request of a process to a cluster gets no answer.
     fn cuts_off(&self, asking: &Asking, cluster: Option<&str>, now: Instant) -> bool {
         self.act(&asking.pod, now, |fault| fault::cuts_off(fault, asking.process(), cluster, now))
     }
 
-    /// True if a fault acts on a pod now, which is noted.
+    /// True if a fault acts on a pod now; schedules an update of the fault's status.
     fn act(&self, pod: &str, now: Instant, acts: impl Fn(&Fault) -> bool) -> bool {
         let all = self.all();
         let Some(fault) = all.iter().find(|fault| acts(fault)) else { return false };
@@ -120,7 +120,7 @@ impl Faults {
         true
     }
 
-    /// Writes down when faults acted last.
+    /// Writes the latest actions of faults to their status.
     async fn note(&self, api: &Api<Fault>, known: &[Arc<Fault>]) -> Result<(), Error> {
         let acted = {
             let mut acted = self.0.acted.lock();
@@ -131,7 +131,7 @@ impl Faults {
             let acted = acted.get(&fault.metadata.name);
             let Some(status) = acted.and_then(|(at, pod)| fault::note_process(fault, pod, *at)) else { continue };
             match api.update_status(fault, &Fault { status, ..Fault::clone(fault) }).await {
-                // It was cleared, or its next version is looked at.
+                // The fault was deleted, or its newer version is reconciled next.
                 Err(error) if !error.is_conflict() && !error.is_not_found() => return Err(error),
                 _ => {}
             }
@@ -139,19 +139,19 @@ impl Faults {
         Ok(())
     }
 
-    /// Whether a gardenlet does not renew the heartbeat of its seed.
+    /// True if a fault stops a gardenlet from renewing the heartbeat of its seed.
     pub(crate) fn stops_heartbeats(&self, pod: &str, seed: &str, now: Instant) -> bool {
         let process = Process { component: GARDENLET, pod, seed: Some(seed) };
         self.act(pod, now, |fault| fault::stops_heartbeats(fault, process, now))
     }
 
-    /// Whether a process of a component is cut off from all others.
+    /// True if a process of a component is cut off from all others.
     pub(crate) fn isolates(&self, component: &str, pod: &str, now: Instant) -> bool {
         let process = Process { component, pod, seed: None };
         self.act(pod, now, |fault| fault::cuts_off(fault, process, None, now))
     }
 
-    /// The answer to a request that is to get none from a server; `None`: a server answers.
+    /// Returns the response to a request that a fault blocks; `None`: the request is served.
     pub(crate) fn answer(&self, asking: &Asking, path: &str, now: Instant) -> Option<Response> {
         self.cuts_off(asking, cluster_of(path), now).then(|| {
             let mut response = Response::new(full(""));
@@ -161,7 +161,7 @@ impl Faults {
         })
     }
 
-    /// Resolves when a process that asks a path is cut off from it.
+    /// Resolves when a process is cut off from the server of a path.
     pub(crate) fn cut(&self, asking: Asking, path: &str, time: clock::Clock) -> BoxFuture<'static, ()> {
         let (faults, mut changes) = (self.clone(), self.changes());
         let cluster = cluster_of(path).map(str::to_owned);
@@ -175,7 +175,7 @@ impl Faults {
         .boxed()
     }
 
-    /// Keeps them up to date, without end.
+    /// Follows the fault objects indefinitely.
     pub(crate) async fn follow(self, context: Context) {
         let mut controller = Controller::new("faults", &context);
         let api = Api::<Fault>::all(&context, cluster::RUNTIME);
@@ -197,12 +197,12 @@ impl Faults {
     }
 }
 
-/// Key of all faults, which are looked at together.
+/// Single key under which all faults are reconciled.
 fn everything() -> ObjectKey {
     ObjectKey::new(cluster::RUNTIME, "", "all")
 }
 
-/// The cluster of a path.
+/// Returns the cluster of a path.
 fn cluster_of(path: &str) -> Option<&str> {
     path.strip_prefix("/clusters/")?.split('/').next()
 }

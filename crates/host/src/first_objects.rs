@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects that a cluster has from its beginning and that its own components need not: PriorityClasses of the system,
-//! ConfigMaps `kube-system/extension-apiserver-authentication` and `kube-system/cluster-identity`, ComponentStatuses,
-//! Endpoints of the API server. They are written to the log at the first request from outside of the landscape for their
-//! kind, so that a cluster without requests costs nothing.
+//! Initial objects of a cluster that its own components do not need: PriorityClasses of the system, ConfigMaps
+//! `kube-system/extension-apiserver-authentication` and `kube-system/cluster-identity`, ComponentStatuses, Endpoints of
+//! the API server. They are written to the log at the first request from outside of the landscape for their kind, so
+//! that a cluster without requests costs nothing.
 //!
-//! As with a kube-apiserver that starts, what is missing is there again after each start of the host.
+//! As with a restarted kube-apiserver, deleted ones are created again after each start of the host.
 //!
-//! | asked for | made |
+//! | requested | created |
 //! | --- | --- |
 //! | anything of `scheduling.k8s.io` | the PriorityClasses of [`SYSTEM_CLASSES`] |
 //! | ConfigMaps of `kube-system`, or of all namespaces | both ConfigMaps; without authorities `cluster-identity` only |
@@ -43,17 +43,17 @@ const DEFAULT: &str = "default";
 const KUBERNETES: &str = "kubernetes";
 /// Address of the API server in the Endpoints.
 const API_SERVER: &str = "172.18.0.2";
-/// What a client of ComponentStatuses is warned of.
+/// Warning for clients of ComponentStatuses.
 pub(crate) const DEPRECATED: &str = "299 - \"v1 ComponentStatus is deprecated in v1.19+\"";
 
-/// Authorities by whose certificates clusters know a user.
+/// Authorities whose certificates clusters accept.
 #[derive(Clone)]
 pub struct Trust {
-    /// Authorities of a cluster's users, as PEM.
+    /// Returns the authorities of a cluster's users, as PEM.
     pub clients: Arc<dyn Fn(&str) -> String + Send + Sync>,
-    /// The authority by which servers behind the host know it, as PEM.
+    /// Authority of the host's certificate for servers behind it, as PEM.
     pub front_proxies: String,
-    /// Name in the host's certificate for them.
+    /// Name in the host's certificate for these servers.
     pub front_proxy: String,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Debug for Trust {
     }
 }
 
-/// A kind of objects that is made with the first request for it.
+/// Kind of objects that is created with the first request for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Made {
     PriorityClasses,
@@ -72,10 +72,10 @@ enum Made {
     Endpoints,
 }
 
-/// What is made once in each cluster.
+/// Cells by cluster and kind; initialized once the objects exist.
 type Once = BTreeMap<(String, Made), Arc<OnceCell<()>>>;
 
-/// Which clusters have which of them.
+/// Initial objects, by cluster.
 #[derive(Debug)]
 pub(crate) struct FirstObjects {
     trust: Option<Trust>,
@@ -87,7 +87,7 @@ impl FirstObjects {
         Self { trust, made: Mutex::default() }
     }
 
-    /// Whether a request from outside is for what has not been made yet.
+    /// True if a request from outside is for objects that were not created yet.
     pub(crate) fn are_missing(&self, request: &Request) -> bool {
         let is_outside = request.extensions().get::<User>().is_none_or(|user| user.component.is_none());
         let Some((cluster, kind)) = is_outside.then(|| asked(request.uri().path())).flatten() else { return false };
@@ -95,7 +95,7 @@ impl FirstObjects {
         !made.get(&(cluster.to_owned(), kind)).is_some_and(|cell| cell.initialized())
     }
 
-    /// Makes what a request asks for.
+    /// Creates the objects that a request for a path needs.
     ///
     /// # Errors
     /// The log cannot be reached.
@@ -131,7 +131,7 @@ impl FirstObjects {
         Ok(())
     }
 
-    /// A cluster is gone.
+    /// Removes the state of a deleted cluster.
     pub(crate) fn forget(&self, cluster: &str) {
         let mut made = self.made.lock();
         made.retain(|(known, _), _| known != cluster);
@@ -146,7 +146,7 @@ impl FirstObjects {
         let data = authentication(trust, cluster);
         let body = json!({ "metadata": { "name": AUTHENTICATION }, "data": data });
         create_all(transport, cluster, CONFIG_MAPS, vec![body]).await?;
-        // The authority of front proxies is a new one with each start.
+        // The authority of front proxies is replaced with each start of the host.
         let path = format!("/clusters/{cluster}{CONFIG_MAPS}/{AUTHENTICATION}");
         send(transport, Method::PATCH, &path, &json!({ "data": data })).await.map(drop)
     }
@@ -159,9 +159,9 @@ const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints";
 const ENDPOINT_SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 const AUTHENTICATION: &str = "extension-apiserver-authentication";
 
-/// The cluster whose objects a request may ask for, and which.
+/// Returns the cluster and the kind of initial objects that a request may read.
 fn asked(path: &str) -> Option<(&str, Made)> {
-    // Most requests ask for something else.
+    // Most requests are for other resources.
     const PLURALS: [&str; 4] = ["/configmaps", "/priorityclasses", "/componentstatuses", "/endpoint"];
     if !PLURALS.iter().any(|plural| path.contains(plural)) {
         return None;
@@ -185,7 +185,7 @@ fn asked(path: &str) -> Option<(&str, Made)> {
     Some((cluster, kind))
 }
 
-/// Whether a path is of ComponentStatuses.
+/// True for paths of ComponentStatuses.
 pub(crate) fn is_component_status(path: &str) -> bool {
     matches!(asked(path), Some((_, Made::ComponentStatuses)))
 }
@@ -220,7 +220,8 @@ fn endpoint_slice() -> Value {
     })
 }
 
-/// The identity of the garden, or of a seed; gardenlet writes that of a shoot. `garden` is what the Garden says.
+/// ConfigMap with the identity of the garden or of a seed; gardenlet writes that of a shoot. `garden`: identity in the
+/// Garden.
 fn identity(cluster: &str, garden: Option<&str>) -> Vec<Value> {
     let garden = garden.unwrap_or(cluster::GARDEN);
     let (identity, origin) = match ClusterName::parse(cluster) {
@@ -232,7 +233,7 @@ fn identity(cluster: &str, garden: Option<&str>) -> Vec<Value> {
     vec![json!({"metadata": {"name": "cluster-identity"}, "immutable": true, "data": data})]
 }
 
-/// What an API server behind this one needs to know the user of a request.
+/// ConfigMap with the data by which an extension API server recognizes the user of a request.
 fn authentication(trust: &Trust, cluster: &str) -> Value {
     let list = |text: &str| json!([text]).to_string();
     json!({
@@ -280,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_for_a_kind_finds_what_a_cluster_begins_with() {
+    fn requests_for_a_kind_need_its_initial_objects() {
         for (path, expected) in [
             ("/clusters/a/apis/scheduling.k8s.io/v1/priorityclasses", Some(("a", Made::PriorityClasses))),
             ("/clusters/a/apis/scheduling.k8s.io/v1/watch/priorityclasses/x", Some(("a", Made::PriorityClasses))),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The roles that a cluster begins with get into the log with the first request for roles there: until then they are in
-//! force from the program's own table, so that a cluster without requests costs nothing. Those of the garden are stored
-//! before its first request, since others judge by its log, too.
+//! Initial roles of a cluster are written to the log with the first request for roles there: until then the authorizer
+//! takes them from the program's own table, so that a cluster without requests costs nothing. Those of the garden are
+//! stored before its first request, since other processes authorize with its log, too.
 //!
-//! As with a kube-apiserver that starts, what is missing is there again after each start of the host.
+//! As with a restarted kube-apiserver, deleted ones are created again after each start of the host.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/rbac/rest/storage_rbac.go @ v1.32.
 
@@ -26,7 +26,7 @@ use process::{Transport, TransportError};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-/// Which clusters have them.
+/// Initial roles, by cluster.
 #[derive(Debug)]
 pub(crate) struct FirstRoles {
     rbac: Rbac,
@@ -38,7 +38,7 @@ impl FirstRoles {
         Self { rbac, stored: Mutex::default() }
     }
 
-    /// Stores what the cluster of a path begins with, if the path asks for it.
+    /// Stores the initial roles of the cluster of a path, if the path needs them.
     ///
     /// # Errors
     /// The log cannot be reached.
@@ -67,14 +67,14 @@ impl FirstRoles {
         Ok(())
     }
 
-    /// A cluster is gone.
+    /// Removes the state of a deleted cluster.
     pub(crate) fn forget(&self, cluster: &str) {
         self.stored.lock().remove(cluster);
         self.rbac.forget(cluster);
     }
 }
 
-/// The cluster whose roles a request needs in the log.
+/// Returns the cluster whose roles a request needs in the log.
 fn asked(path: &str) -> Option<&str> {
     let below = path.strip_prefix("/clusters/")?;
     let (cluster, rest) = below.split_once('/').unwrap_or((below, ""));
@@ -107,7 +107,7 @@ fn trees<K: Resource + Object>(objects: &[K]) -> (&'static str, Vec<Value>) {
     (K::PLURAL, objects.iter().map(Object::to_tree).collect())
 }
 
-/// Creates an object; that it is there already is no error.
+/// Creates an object; returns no error if it exists.
 async fn create(transport: &Transport, path: String, body: Value) -> Result<(), TransportError> {
     let request = http::Request::post(&path)
         .header(http::header::CONTENT_TYPE, "application/json")
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_looks_at_roles_or_into_the_garden_needs_them() {
+    fn requests_for_roles_or_the_garden_need_initial_roles() {
         for (path, expected) in [
             ("/clusters/garden", Some("garden")),
             ("/clusters/garden/api/v1/namespaces", Some("garden")),

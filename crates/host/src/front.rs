@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How the host answers a request, from the door to the server that has its path.
+//! Request handling of the host, from the listener to the server of the path.
 //!
 //! ```text
 //! answer          pages, faults of the network
 //!   admit         the log, processes that join, the clock service
-//!     serve       clusters: the aggregated groups, or the host's own server, beside what happens with some of its objects
+//!     serve       clusters: the aggregated groups, or the host's own server, and the effects of some of its objects
 //! ```
 //!
 //! A path is parsed once, into a [`Place`].
@@ -30,15 +30,15 @@ use crate::timekeeper::Timekeeper;
 use crate::{Host, clock_object, heartbeats, log_service};
 
 impl Host {
-    /// Answers a request that has come to the door.
+    /// Answers a request that the listener has accepted.
     pub(crate) async fn answer(&self, mut request: Request) -> Result<Response, TransportError> {
-        // To look at a page is no act of the landscape; what its forms do comes by this door as any other request.
+        // Reading a page does not act on the landscape; requests of its forms pass this function like any other.
         let place = Place::of(request.uri().path());
         if let Some(pages) = self.inner.pages.0.get().filter(|_| place == Place::Pages) {
             return pages(request).await;
         }
         if !self.inner.has_runtime.swap(true, Ordering::Relaxed) {
-            self.furnish(cluster::RUNTIME).await?;
+            self.create_namespaces(cluster::RUNTIME).await?;
         }
         if let Some(roles) = &self.inner.first_roles {
             roles.store(request.uri().path(), &self.inner.server, &self.own_transport()).await?;
@@ -48,7 +48,7 @@ impl Host {
             request.headers_mut().remove(WATCH_HEADER);
         }
         let first = &self.inner.first_objects;
-        // A user without permission changes nothing.
+        // A request without permission has no effect.
         if first.are_missing(&request) && self.inner.server.allow(&request).await.is_ok() {
             Box::pin(first.make(request.uri().path(), &self.inner.server, &self.own_transport())).await?;
         }
@@ -75,7 +75,7 @@ impl Host {
         })
     }
 
-    /// Answers a request that has reached the host.
+    /// Answers a request that no fault blocks.
     async fn admit(&self, request: Request, place: Place, is_participant: bool) -> Result<Response, TransportError> {
         let inner = &self.inner;
         match place {
@@ -86,12 +86,12 @@ impl Host {
                 self.serve_in_time(request, part, clock, is_participant).await
             }
             Place::InCluster(part) => self.serve(request, part).await,
-            // What is not served, the host's own server says.
+            // These paths are not served here; the host's own server returns 404.
             Place::Pages | Place::Log | Place::Join | Place::ClockService => inner.server.call(request).await,
         }
     }
 
-    /// Answers a request about what clusters serve, and notes for the clock what others than participants do.
+    /// Answers a request for resources of clusters, and reports writes of other clients than participants to the clock.
     async fn serve_in_time(
         &self,
         request: Request,
@@ -103,7 +103,8 @@ impl Host {
         let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let others_write = !reads && !is_participant && !is_component;
-        // Before, lest time moves behind the write; and behind it, where the time to act begins.
+        // Before the request, so that time does not move between the write and this call; again after it, where the
+        // time to act begins.
         if others_write {
             clock.with(Timekeeper::reached_others);
         }
@@ -119,7 +120,7 @@ impl Host {
         if others_write {
             clock.with(Timekeeper::reached_others);
         }
-        // A watch that was just opened may have something on the way that no barrier stands behind.
+        // A newly opened watch may have lines in transit that no barrier covers.
         if is_participant && watches && response.as_ref().is_ok_and(|response| response.status().is_success()) {
             clock.with(|keeper, _| keeper.disturb());
         }
@@ -159,14 +160,14 @@ impl Host {
         }
     }
 
-    /// Resolves to the answer to a request that its user may not make and another server would answer.
+    /// Resolves to the rejection of a request that its user may not make and another server would answer.
     fn refuse(&self, request: &Request) -> BoxFuture<'static, Option<Response>> {
-        // As a kube-apiserver does before it hands a request on.
+        // A kube-apiserver, too, authorizes a request before it forwards it.
         let judged = self.inner.rbac.as_ref().map(|_| self.inner.server.allow(request));
         Box::pin(async move { judged?.await.err() })
     }
 
-    /// Answers a request by the extension API server of its group, or by the host's own server.
+    /// Answers a request with the extension API server of its group, or with the host's own server.
     async fn serve_extended(&self, request: Request, extensions: &Extensions) -> Result<Response, TransportError> {
         let path = request.uri().path();
         if let Some(registration) = extensions.find(path).await {
@@ -185,7 +186,7 @@ impl Host {
         }
     }
 
-    /// Answers a request that the host's own server answers, or one behind it.
+    /// Answers a request with the host's own server or one behind it.
     async fn serve_own(&self, mut request: Request) -> Result<Response, TransportError> {
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         if reads {
@@ -210,7 +211,7 @@ impl Host {
         custom.look(path, look, server, &self.own_transport()).await
     }
 
-    /// Answers a request for what verifies tokens of ServiceAccounts.
+    /// Answers a request for the keys that verify tokens of ServiceAccounts.
     async fn publish(&self, request: Request, cluster: &str, path: &str) -> Result<Response, TransportError> {
         if let Err(refused) = self.inner.server.allow(&request).await {
             return Ok(refused);
@@ -227,7 +228,7 @@ impl Host {
         }
     }
 
-    /// Answers a request about Leases; a client that is no component reads one as its owner renews it.
+    /// Answers a request about Leases; clients that are no components read the current renewal of a Lease.
     async fn show_heartbeats(&self, request: Request) -> Result<Response, TransportError> {
         let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let query = request.uri().query().unwrap_or_default();
@@ -240,7 +241,7 @@ impl Host {
         if !watches {
             return Ok(if reads { heartbeats::show(response, self.inner.time.now()).await } else { response });
         }
-        // A participant is sent what is in the log, which the clock waits for.
+        // A participant gets the stored object, for which the clock waits.
         if !reads || is_participant || !response.status().is_success() {
             return Ok(response);
         }
@@ -250,7 +251,7 @@ impl Host {
         Ok(response.map(|body| heartbeats::renewed(body, leases, time, wall, position)))
     }
 
-    /// Answers a request about Cluster objects, and does to the cluster what was done to its object.
+    /// Answers a request about Cluster objects, and applies the change of the object to the cluster.
     async fn change_clusters(&self, request: Request, name: &str) -> Result<Response, TransportError> {
         let method = request.method().clone();
         let response = self.inner.server.call(request).await?;
@@ -259,7 +260,7 @@ impl Host {
                 let (parts, body) = response.into_parts();
                 let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?.to_bytes();
                 if let Some(name) = name_of(&body) {
-                    self.furnish(&name).await?;
+                    self.create_namespaces(&name).await?;
                 }
                 Ok(Response::from_parts(parts, full(body)))
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gardens and operator Extensions: refusals and warnings of gardener-operator's webhooks, given by the host so that they hold
-//! also while no operator runs.
+//! Gardens and operator Extensions: validation and warnings of gardener-operator's webhooks, implemented in the host so
+//! that they apply even while no operator runs.
 //!
 //! The rules are those of [`domain::validation::garden`] and [`domain::warnings`].
 
@@ -28,7 +28,8 @@ impl Strategy<Garden> for GardenStrategy {
     }
 
     fn validate_update(&self, object: &Garden, old: &Garden, request: &RequestContext) -> Vec<FieldError> {
-        // What stands there must stay changeable by who works on it: finalizers, status, annotations that are consumed.
+        // Stored objects must remain changeable for their controllers: finalizers, status, annotations that are
+        // consumed.
         let is_kept = object.spec == old.spec
             && object.metadata.annotation(annotation::OPERATION) == old.metadata.annotation(annotation::OPERATION);
         let consumes = object.spec == old.spec && object.metadata.annotation(annotation::OPERATION).is_none();
@@ -50,7 +51,7 @@ impl Strategy<Garden> for GardenStrategy {
     }
 }
 
-/// Refusals that need more than the object, or none of its new state.
+/// Validation that needs other objects, or only the old object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GardenAdmission;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A log for tests, whose entries become durable when the test says so.
+//! In-memory log for tests, whose entries become durable when the test opens its gate.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use eventlog::log::{BoxFuture, ReadError, Snapshot, Subscription};
 use eventlog::{Append, AppendError, Appended, Entry, EventLog, MemoryLog, Revision};
 use process::watch;
 
-/// State of everything that is in the log.
+/// Durability of all entries of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
     /// Not durable yet.
     Shut,
     /// Durable.
     Open,
-    /// Not durable, for this reason.
+    /// Not durable; the reason.
     Broken(&'static str),
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct GatedLog {
 }
 
 impl GatedLog {
-    /// A log of which nothing is durable, and its gate.
+    /// Creates a log without durable entries; returns its gate, too.
     pub(crate) fn shut() -> (watch::Sender<Gate>, Arc<dyn EventLog>) {
         let (sender, gate) = watch::channel(Gate::Shut);
         (sender, Arc::new(Self { log: MemoryLog::new(), gate }))

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Renewals of gardenlets' Leases, which are shown to clients and not written.
+//! Renewals of gardenlets' Leases, which are shown to clients and not stored.
 //!
 //! ```text
-//! stored without renewTime   its owner runs: a read shows that it was renewed now
-//! stored with renewTime      its owner has ended, as an annotation says, too: that was its last renewal
+//! stored without renewTime   the owner runs: a read returns the current time as renewal time
+//! stored with renewTime      the owner has ended (an annotation marks this): time of its last renewal
 //! ```
 //!
-//! So a day in which a gardenlet runs costs no entry, and its end costs one. The code that starts and ends processes reports
-//! the start of an owner ([`crate::Host::start_renewing`]) and its end ([`crate::Host::stop_renewing`]); several processes
-//! may own one Lease while one of them replaces another.
+//! So a day in which a gardenlet runs costs no entry, and its end costs one. The code that starts and ends processes
+//! reports the start of an owner ([`crate::Host::start_renewing`]) and its end ([`crate::Host::stop_renewing`]);
+//! several processes may own one Lease while one of them replaces another.
 //!
-//! Components get the stored Lease, and so observe the end of an owner in their watches. All other clients read the renewal,
-//! and each of their watches gets one every 10 seconds of wall time, or of landscape time while that runs faster
-//! ([`renewed`]). It has the current landscape time, and the resource version up to which the watch has sent everything, so
-//! that a watch from there misses nothing. No entry is written for it, and the clock takes no step for it.
+//! Components get the stored Lease, and so observe the end of an owner in their watches. All other clients read the
+//! renewal, and each of their watches gets one every 10 seconds of wall time, or of landscape time while that runs
+//! faster ([`renewed`]). It has the current landscape time, and the resource version up to which the watch has sent
+//! everything, so that a watch from there misses nothing. It costs no log entry and no step of the clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -36,10 +36,10 @@ use serde_json::{Value, json};
 
 use crate::aggregation;
 
-/// What comes behind the cluster in a path of Leases.
+/// Path of the API group of Leases, relative to the cluster.
 const GROUP: &str = "/apis/coordination.k8s.io/v1/";
 
-/// Time between two renewals in a watch, as gardenlets and kubelets renew.
+/// Period of renewals in a watch, the same as that of gardenlets and kubelets.
 const PERIOD: TimeDelta = TimeDelta::seconds(10);
 
 /// Wall time between two checks of the clocks.
@@ -49,7 +49,7 @@ const TICK: TimeDelta = TimeDelta::seconds(1);
 static LEASES: LazyLock<String> =
     LazyLock::new(|| format!("/clusters/garden{GROUP}namespaces/{}/leases", namespace::SEED_LEASE));
 
-/// Owners of each Lease that live.
+/// Running owners of each Lease.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heartbeats(Arc<Mutex<BTreeMap<String, BTreeSet<String>>>>);
 
@@ -58,12 +58,12 @@ impl Heartbeats {
         self.0.lock()
     }
 
-    /// An owner runs.
+    /// Adds a running owner.
     pub(crate) fn begin(&self, lease: &str, owner: &str) {
         self.owners().entry(lease.to_owned()).or_default().insert(owner.to_owned());
     }
 
-    /// An owner has gone; whether none is left.
+    /// Removes an owner; returns true if none is left.
     pub(crate) fn end(&self, lease: &str, owner: &str) -> bool {
         let mut all = self.owners();
         let Some(owners) = all.get_mut(lease) else { return true };
@@ -72,7 +72,7 @@ impl Heartbeats {
     }
 }
 
-/// Whether an answer to a path may show such Leases.
+/// True if a response for a path may contain such Leases.
 pub(crate) fn is_shown_at(path: &str) -> bool {
     let rest = path.strip_prefix("/clusters/garden").or_else(|| path.strip_prefix("/clusters/*"));
     rest.is_some_and(|rest| rest.starts_with(GROUP))
@@ -122,8 +122,8 @@ fn name(lease: &Value) -> String {
     lease["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Leases that a watch on a path with this query selects and whose owners run, by name. They are read once the watch is
-/// open, so that it misses no later change of them.
+/// Returns the Leases that a watch on a path with this query selects and whose owners run, by name. They are read after
+/// the watch was opened, so that it misses no later change of them.
 pub(crate) async fn running(
     transport: &Transport,
     path: &str,
@@ -147,7 +147,7 @@ pub(crate) async fn running(
 }
 
 /// Body of a watch in JSON with the renewals of the Leases that it shows; `leases`: those at its beginning; `position`:
-/// revision up to which the watch has sent the log.
+/// revision up to which the watch has sent entries of the log.
 pub(crate) fn renewed(
     body: Body,
     leases: BTreeMap<String, Value>,
@@ -174,7 +174,7 @@ struct Renewed {
 }
 
 impl Renewed {
-    /// The same lines with renewals.
+    /// Inserts renewals into the lines of a watch.
     fn look_at(&mut self, lines: &Bytes) -> Bytes {
         let mut out = Vec::with_capacity(lines.len() + 64);
         for line in lines.split_inclusive(|byte| *byte == b'\n') {
@@ -220,7 +220,7 @@ impl Renewed {
     }
 }
 
-/// The type comes first, as everywhere.
+/// Formats a watch event; field `type` is the first, as in all watches.
 fn frame(type_: &Value, object: &Value) -> String {
     format!("{{\"type\":{type_},\"object\":{object}}}\n")
 }
@@ -232,7 +232,7 @@ impl http_body::Body for Renewed {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = self.get_mut();
         loop {
-            // Before what waits is taken: everything up to here is among it, or was.
+            // Must be read before the waiting lines: everything up to this revision is among them, or was sent before.
             let position = (this.position)();
             match Pin::new(&mut this.body).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
@@ -252,7 +252,7 @@ impl http_body::Body for Renewed {
     }
 }
 
-/// The Leases that are there, and whether their owner has gone.
+/// Returns the stored Leases; true for those whose owner has ended.
 async fn stored(transport: &Transport) -> Result<Vec<(String, bool)>, TransportError> {
     let tree = ask(transport, Method::GET, &LEASES, &Value::Null).await?;
     let items = tree["items"].as_array().cloned().unwrap_or_default();
@@ -261,8 +261,8 @@ async fn stored(transport: &Transport) -> Result<Vec<(String, bool)>, TransportE
     Ok(items.iter().filter_map(one).collect())
 }
 
-/// Stores the last renewal of Leases that have none: of one, or of all; `None`: their owner runs again, and so they lose
-/// it.
+/// Stores `at` as the last renewal of Leases that have none: of the named one, or of all; `None`: removes the renewal,
+/// since their owner runs again.
 pub(crate) async fn fix(transport: &Transport, name: Option<&str>, at: Option<Instant>) -> Result<(), TransportError> {
     for (lease, has_gone) in stored(transport).await? {
         if name.is_none_or(|name| name == lease) && has_gone != at.is_some() {
@@ -276,7 +276,7 @@ pub(crate) async fn fix(transport: &Transport, name: Option<&str>, at: Option<In
     Ok(())
 }
 
-/// Asks the host's own server; what is refused is no Lease any more.
+/// Sends a request to the host's own server. An error response is ignored: the Lease no longer exists.
 async fn ask(transport: &Transport, method: Method, uri: &str, body: &Value) -> Result<Value, TransportError> {
     let text = if body.is_null() { String::new() } else { body.to_string() };
     let request = http::Request::builder()
@@ -306,7 +306,7 @@ mod tests {
         assert!(heartbeats.end("other", "nobody"));
     }
 
-    /// Takes what waits.
+    /// Reads the available frames.
     fn waiting(body: &mut Body) -> String {
         let mut text = String::new();
         let mut cx = Context::from_waker(std::task::Waker::noop());
@@ -332,7 +332,7 @@ mod tests {
         use clock::{SimulatedClock, TimeSource};
         use http_body_util::StreamBody;
 
-        /// Advances time and fires the timers until then.
+        /// Advances time to an instant and fires the timers on the way.
         fn pass(clock: &SimulatedClock, to: Instant) {
             clock.advance_to(to);
             while clock.now() < to {
@@ -347,7 +347,7 @@ mod tests {
         let send = |type_: &str, version: &str, renewed: Value| {
             let metadata = json!({ "name": "a", "namespace": namespace::SEED_LEASE, "resourceVersion": version });
             let lease = json!({ "kind": "Lease", "metadata": metadata, "spec": { "renewTime": renewed } });
-            lines.unbounded_send(Ok(Frame::data(frame(&json!(type_), &lease).into()))).expect("somebody reads");
+            lines.unbounded_send(Ok(Frame::data(frame(&json!(type_), &lease).into()))).expect("the body is read");
         };
         let body = StreamBody::new(stored).boxed_unsync();
         let (time_, wall_) = (Clock::new(time.clone()), Clock::new(wall.clone()));

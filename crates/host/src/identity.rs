@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Users and components, by the certificates with which they send requests.
+//! Authentication of users and components by the certificates of their requests.
 //!
-//! | signed by | judged on | good for |
+//! | signed by | validated at | valid for |
 //! | --- | --- | --- |
 //! | the landscape's authority | wall time | everything: components, and the landscape's own commands |
 //! | the authority of the cluster in the path | landscape time | that cluster |
 //! | the landscape's secret: a token of a ServiceAccount ([`crate::tokens`]) | landscape time | the account's cluster |
 //!
-//! A cluster's authority is the one that its Cluster object names (a shoot's gardenlet puts it there); without one the
-//! landscape has made one for it.
+//! A cluster's authority is the one in its Cluster object (a shoot's gardenlet writes it); without one it is the
+//! authority that the landscape has created for the cluster.
 //!
-//! **Invariants.** Paths that are of no cluster or of all want the landscape's authority. A wrong certificate is answered
-//! with 401 even where an anonymous request would be answered.
+//! **Invariants.** Paths of no cluster or of all clusters need the landscape's authority. An invalid certificate is
+//! answered with 401 even where an anonymous request would be allowed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,27 +32,27 @@ use rustls_pki_types::CertificateDer;
 
 use crate::tokens::Tokens;
 
-/// Recognizes users by certificates of one authority, and which of them are components by the [`Badge`] in those. A component
-/// that an earlier start of the host has left behind gets 401.
+/// Authenticates users by certificates of one authority, and components by the [`Badge`] in those. A component of an
+/// earlier start of the host gets 401.
 #[derive(Debug)]
 pub struct CertificateAuthenticator {
     fixed: FixedAuthenticator,
     start: u64,
-    /// Badges of certificates that were good: each comes with every request, and is read once.
+    /// Cache of parsed badges by certificate: every request has one.
     badges: Mutex<BTreeMap<Vec<u8>, Option<Component>>>,
 }
 
 /// Component and version.
 type Component = (Arc<str>, Arc<str>);
 
-/// How many certificates are remembered; then it begins anew.
+/// Maximum number of cached certificates; a full cache is cleared.
 const REMEMBERED: usize = 1024;
 
 impl CertificateAuthenticator {
-    /// Accepts certificates of the authorities, given as PEM, in the start of the host with this number.
+    /// Creates an authenticator for certificates of the PEM authorities; `start`: number of the host's start.
     ///
     /// # Errors
-    /// Text that holds no certificates.
+    /// The text holds no certificates.
     pub fn new(authorities: &str, start: u64) -> Result<Self, CertificateError> {
         let users = ClientAuthority::from_pem(authorities)?;
         let fixed = FixedAuthenticator { users: vec![(users, Judged::ByWallTime)], ..FixedAuthenticator::default() };
@@ -61,7 +61,7 @@ impl CertificateAuthenticator {
 }
 
 impl CertificateAuthenticator {
-    /// Which component has a certificate; `None`: it is none's.
+    /// Returns the component of a certificate; `None`: it belongs to no component.
     fn component_of(&self, certificate: &CertificateDer<'_>) -> Result<Option<Component>, Unauthorized> {
         if let Some(known) = self.badges.lock().get(certificate.as_ref()) {
             return Ok(known.clone());
@@ -101,16 +101,17 @@ impl Authenticator for CertificateAuthenticator {
     }
 }
 
-/// The authorities, as PEM, of a cluster whose object names none; `None`: nobody but the landscape may ask it.
+/// Returns the authorities, as PEM, of a cluster whose object names none; `None`: only the landscape's authority is
+/// accepted.
 pub type OwnAuthorities = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Recognizes users by what the cluster accepts that they ask.
+/// Authenticates users with the authority of the requested cluster.
 pub struct ClusterAuthenticator {
     landscape: CertificateAuthenticator,
     server: Server,
     own: OwnAuthorities,
     tokens: Option<Tokens>,
-    /// What a cluster's bundle became when it was read last.
+    /// Parsed bundle of each cluster, and the text that it was parsed from.
     read: Mutex<BTreeMap<String, (String, ClientAuthority)>>,
 }
 
@@ -121,17 +122,18 @@ impl fmt::Debug for ClusterAuthenticator {
 }
 
 impl ClusterAuthenticator {
-    /// Accepts the landscape's authority everywhere, and in a cluster also the cluster's own, whose object `server` holds.
+    /// Accepts the landscape's authority everywhere, and in a cluster also that of its object, which is read from
+    /// `server`.
     pub fn new(landscape: CertificateAuthenticator, server: Server, own: OwnAuthorities) -> Self {
         Self { landscape, server, own, tokens: None, read: Mutex::default() }
     }
 
-    /// Accepts tokens of ServiceAccounts, too.
+    /// Accepts tokens of ServiceAccounts in addition.
     pub fn with_tokens(self, tokens: Tokens) -> Self {
         Self { tokens: Some(tokens), ..self }
     }
 
-    /// The authority of a cluster.
+    /// Returns the authority of a cluster.
     async fn authority(&self, cluster: &str) -> Option<ClientAuthority> {
         if cluster.is_empty() || cluster == "*" {
             return None;
@@ -140,7 +142,7 @@ impl ClusterAuthenticator {
         self.authority_of(cluster, object.as_deref())
     }
 
-    /// The authority of a cluster, given its object.
+    /// Returns the authority of a cluster, given its object.
     fn authority_of(&self, cluster: &str, object: Option<&Cluster>) -> Option<ClientAuthority> {
         let bundle = match object {
             Some(object) if !object.spec.client_ca.is_empty() => Some(object.spec.client_ca.clone()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Releases of the CustomResourceDefinitions that Gardener's components have installed in clusters.
 //!
-//! An index of the fold: which objects determine them is [`domain::definitions`]'s.
+//! An index of the fold; the objects that determine the releases are defined in [`domain::definitions`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use generic_apiserver::Builder;
 use generic_apiserver::observer::{Observed, Observer};
 use parking_lot::RwLock;
 
-/// Releases by cluster. Clones are one index.
+/// Releases by cluster. Clones share the index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Installed(Arc<Inner>);
 
@@ -28,7 +28,7 @@ struct Inner {
 }
 
 impl Installed {
-    /// An index of clusters that begin with a version, which may be empty.
+    /// Creates an index; `version`: initial version of clusters, may be empty.
     pub(crate) fn new(version: &str) -> Self {
         let first = GardenerVersion::parse(version).map(|version| version.served_release());
         Self(Arc::new(Inner { first, ..Inner::default() }))
@@ -43,7 +43,7 @@ impl Installed {
         )
     }
 
-    /// Release of the definitions of a cluster.
+    /// Returns the release of the definitions of a cluster.
     pub(crate) fn release(&self, cluster: &str) -> Option<Release> {
         self.0.releases.read().get(cluster).copied().or(self.0.first)
     }
@@ -61,7 +61,8 @@ impl Observer for Installed {
         if let Some(release) = object.tree().as_ref().and_then(definitions::release_of) {
             releases.insert(of, release);
         } else if object.parts.is_none() && of != cluster::RUNTIME {
-            // The cluster of a deleted Seed is deleted. Definitions of `runtime` stay when gardener-operator is deleted.
+            // The cluster of a deleted Seed is deleted. Definitions of `runtime` remain when gardener-operator is
+            // deleted.
             releases.remove(&of);
         }
     }

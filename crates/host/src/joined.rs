@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Processes that the host did not start: in containers of their own, on other machines.
+//! Processes that the host did not start: in containers of their own, or on other machines.
 //!
 //! ```text
-//! process ── POST JOIN_PATH: who it is ──▶ host     an assignment, as the kubelet gives one to a process of this machine
-//! process ── creates its Lease ──────────▶ registry judged as any other
-//! host    ── sees the Lease ─────────────▶ requests are handed to it from now on, until the Lease has gone
+//! process ── POST JOIN_PATH: identity ───▶ host     an assignment, as the kubelet gives one to a process of this machine
+//! process ── creates its Lease ──────────▶ registry validated like any other
+//! host    ── observes the Lease ─────────▶ requests are forwarded to it until the Lease is deleted
 //! ```
 //!
-//! The process removes its Lease when it is asked to end, and ends when somebody else removes it. A later process of the
-//! same name takes the place of the one before, whose Lease goes.
+//! The process deletes its Lease when it is stopped, and ends when another client deletes it. A later process of the
+//! same name replaces the earlier one, whose Lease is deleted.
 //!
-//! **Deliberately absent.** A guess whether a process that does not answer still runs: it may be cut off and come back, so its
-//! Lease stays, and its version counts, until the process or a person removes the Lease.
+//! **Deliberately absent.** A guess whether an unresponsive process still runs: it may be cut off for a while, so its
+//! Lease remains, and its version counts, until the process or a user deletes the Lease.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,15 +39,15 @@ use crate::aggregation::Instances;
 use crate::kubelet::Launcher;
 use crate::registry::{self, Registered};
 
-/// Bytes of a request.
+/// Maximum size of a request in bytes.
 const MOST: usize = 16 << 10;
 /// Wall time between two attempts to read the Leases.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
-/// The way to a process that serves, given its address.
+/// Creates the transport to a process that serves, given its address.
 pub(crate) type WayTo = Box<dyn Fn(&str) -> Result<Transport, String> + Send + Sync>;
 
-/// Those that have joined. Cheap to clone.
+/// Processes that have joined. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Joined(Arc<Inner>);
 
@@ -55,9 +55,9 @@ struct Inner {
     launch: Launcher,
     instances: Instances,
     way_to: WayTo,
-    /// The host as itself.
+    /// Transport for requests of the host itself.
     door: Transport,
-    /// By name of the Lease.
+    /// Processes by name of their Lease.
     known: Mutex<BTreeMap<String, Process>>,
 }
 
@@ -66,7 +66,7 @@ struct Process {
     name: String,
     /// Served release.
     release: Release,
-    /// Where requests are handed on to; `None`: it is not ready.
+    /// Address to which requests are forwarded; `None`: the process is not ready.
     serves: Option<String>,
 }
 
@@ -118,13 +118,13 @@ impl Joined {
         if let Some(before) = self.known().insert(lease.clone(), Process { name, release, serves: None }) {
             self.0.instances.remove(&before.name);
         }
-        // A process that asks again has ended in between.
+        // A process that joins again has ended in between: its former Lease is removed.
         let failed = |error: process::TransportError| Status::service_unavailable(error.to_string());
         registry::remove(&self.0.door, Some(&lease)).await.map_err(failed)?;
         serde_json::to_vec(&assignment).map_err(|error| Status::internal_error(&error.to_string()))
     }
 
-    /// Follows the Leases: a process that is registered gets requests, any other gets none.
+    /// Follows the Leases: a registered process gets requests, any other process gets none.
     pub(crate) async fn follow(self, context: Context) {
         let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
         loop {
@@ -135,7 +135,7 @@ impl Joined {
         }
     }
 
-    /// Until the watch has ended.
+    /// Follows the Leases until the watch ends.
     async fn follow_once(&self, leases: &Api<Lease>) -> Result<(), Error> {
         let options = ListOptions::default();
         let (all, version) = leases.list(&options).await?;
@@ -151,7 +151,7 @@ impl Joined {
         Ok(())
     }
 
-    /// These Leases are there, and no others.
+    /// Applies a complete list of Leases.
     fn show<'a>(&self, all: impl Iterator<Item = &'a ObjectMeta>) {
         let mut missing: Vec<String> = self.known().keys().cloned().collect();
         for meta in all {
@@ -179,7 +179,7 @@ impl Joined {
         }
     }
 
-    /// It is not registered, or not yet.
+    /// Stops forwarding requests to a process whose Lease is missing.
     fn gone(&self, lease: &str) {
         if let Some(process) = self.known().get_mut(lease)
             && process.serves.take().is_some()
@@ -190,7 +190,7 @@ impl Joined {
     }
 }
 
-/// Names end up in objects and in certificates.
+/// Validates names, which become part of objects and certificates.
 fn check(instance: &str, host: &str) -> Result<(), String> {
     let is_label = |text: &str| {
         !text.is_empty()

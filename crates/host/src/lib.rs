@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Logical clusters and aggregation: one front door for everything that a landscape serves.
+//! Logical clusters and aggregation: the single API endpoint of a landscape.
 //!
-//! The host serves the core kinds and the kinds of CustomResourceDefinitions of every logical cluster itself, and hands
-//! the groups of an aggregated API of one cluster to that API's server.
+//! The host serves the core kinds and the kinds of CustomResourceDefinitions of every logical cluster itself, and
+//! forwards the groups of an aggregated API of one cluster to that API's server.
 //!
-//! A cluster exists as long as its Cluster object exists in cluster `runtime`. It begins with the namespaces that
-//! every Kubernetes cluster has, and what is left in it goes with it.
+//! A cluster exists as long as its Cluster object exists in cluster `runtime`. It is created with the namespaces that
+//! every Kubernetes cluster has, and its objects are deleted with it.
 //!
 //! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while no server
-//! has it, requests for it are answered with 503.
+//! serves it, requests for it are answered with 503.
 //!
-//! **Tour.** [`Host`] the front door, `front` how it answers a request, `place` what a path asks for; [`live`] a host
-//! on a port; [`aggregation`] the servers of the aggregated groups; [`clock_service`] landscape time, [`timekeeper`]
-//! when it moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes;
-//! `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined`
-//! processes that it did not start; `first_roles` roles and `first_objects` other objects that a cluster begins with,
-//! `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] users by their
-//! certificates, [`tokens`] by those of ServiceAccounts; `evictions` when a pod may go, `event_expiry` when Events go;
-//! `installed` the releases of CustomResourceDefinitions; `log_service` reading of the log;
-//! [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! **Tour.** [`Host`] the API endpoint, `front` its request handling, `place` the classification of paths; [`live`] a
+//! host on a port; [`aggregation`] the servers of the aggregated groups; [`clock_service`] landscape time,
+//! [`timekeeper`] the decision when it moves, [`clock_object`] its object for clients; `fault_object` simulated faults,
+//! [`faults`] their effect on processes; `timing_object` simulated durations; `garden_object` validation of Gardens;
+//! [`kubelet`] pods as processes, `joined` processes that it did not start; `first_roles` initial roles and
+//! `first_objects` other initial objects of a cluster, `aggregated_roles` aggregated ClusterRoles; [`registry`] running
+//! components; [`identity`] users by their certificates, [`tokens`] by those of ServiceAccounts; `evictions` the check
+//! of evictions, `event_expiry` the deletion of expired Events; `installed` the releases of CustomResourceDefinitions;
+//! `log_service` reading of the log; [`catalogue::AGGREGATED_GROUPS`] the forwarded groups.
 
 mod aggregated_roles;
 pub mod aggregation;
@@ -106,20 +106,20 @@ use process::participant::{CLOCK_NAME, Told};
 use process::transport::{ResponseFuture, full};
 use process::{Request, Tasks, Transport, TransportError, User};
 
-/// Namespaces that every cluster begins with.
+/// Initial namespaces of every cluster.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-/// Version that cluster `runtime` reports.
+/// Default of the Kubernetes version that cluster `runtime` reports.
 const RUNTIME_VERSION: &str = "1.32.0";
 
-/// Where pages for browsers are, and what opens them.
+/// Path prefix of the pages for browsers, and the path that opens them.
 pub const PAGES: [&str; 2] = ["/dashboard", "/terrarium/dashboard/"];
 
 pub use first_objects::Trust;
 
-/// Answers requests for paths below [`PAGES`]; a request carries its user.
+/// Answers requests for paths below [`PAGES`]; an extension of a request has its user.
 pub type Pages = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
 
-/// Pages, once they are served.
+/// Handler of the pages, once they are served.
 #[derive(Default)]
 struct PagesOnce(OnceLock<Pages>);
 
@@ -129,37 +129,37 @@ impl std::fmt::Debug for PagesOnce {
     }
 }
 
-/// What a host may have beside the catalogue's rows.
+/// Optional parts of a host.
 #[derive(Clone, Debug, Default)]
 pub struct Parts<'a> {
-    /// Rows beside those of the catalogue.
+    /// Rows in addition to those of the catalogue.
     pub rows: &'a [ResourceInfo],
-    /// What processes print, for `pods/log`.
+    /// Output of processes, for `pods/log`.
     pub logs: Option<Logs>,
-    /// How webhooks are reached; without it none is called.
+    /// Client of webhooks; `None`: no webhook is called.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
-    /// Reaches extension API servers; without it their APIServices have no effect.
+    /// Client of extension API servers; `None`: their APIServices have no effect.
     pub extensions: Option<Arc<Dialer>>,
-    /// By whose rules instances of components are registered; `None`: by none.
+    /// Profile that governs registration of component instances; `None`: registrations are not checked.
     pub profile: Option<Profile>,
-    /// The emulated version at the beginning; empty: unknown.
+    /// Emulated version at the beginning; empty: unknown.
     pub version: String,
     /// Kubernetes version that cluster `runtime` reports, without `v`; `None`: 1.32.0.
     pub kubernetes_version: Option<String>,
-    /// What `/metrics` of every cluster shows; without it that path does not exist.
+    /// Metrics at `/metrics` of every cluster; `None`: that path does not exist.
     pub metrics: Option<Metrics>,
-    /// Issues and judges tokens of ServiceAccounts; without it there are none.
+    /// Issuer and verifier of ServiceAccount tokens; `None`: there are no tokens.
     pub tokens: Option<Tokens>,
-    /// Who may do what.
+    /// Authorization mode.
     pub authorization: Mode,
-    /// How long Events are kept; `None`: for ever.
+    /// Lifetime of Events; `None`: unlimited.
     pub event_ttl: Option<TimeDelta>,
-    /// Authorities by whose certificates clusters know a user; without them ConfigMap
-    /// `kube-system/extension-apiserver-authentication` is not made.
+    /// Authorities whose certificates clusters accept; `None`: ConfigMap
+    /// `kube-system/extension-apiserver-authentication` is not created.
     pub trust: Option<Trust>,
 }
 
-/// The front door. Cheap to clone; clones are one host.
+/// API endpoint of a landscape. Cheap to clone; clones share the host.
 #[derive(Clone, Debug)]
 pub struct Host {
     inner: Arc<Inner>,
@@ -178,10 +178,10 @@ struct Inner {
     time: clock::Clock,
     wall: clock::Clock,
     heartbeats: heartbeats::Heartbeats,
-    /// Whether cluster `runtime` has its namespaces.
+    /// True once cluster `runtime` has its namespaces.
     has_runtime: AtomicBool,
     tokens: Option<Tokens>,
-    /// Who may do what, where roles say so.
+    /// Authorizer of mode RBAC; `None` in other modes.
     rbac: Option<Rbac>,
     first_roles: Option<FirstRoles>,
     first_objects: FirstObjects,
@@ -193,13 +193,13 @@ struct Inner {
 }
 
 impl Host {
-    /// A host over a log, which follows it on a task of `tasks` and serves the rows of the catalogue that are not
-    /// Gardener's. [`Host::aggregate`] puts gardener-apiserver behind it.
+    /// Creates a host over a log, which it follows on a task of `tasks`. It serves the rows of the catalogue that are
+    /// not Gardener's; [`Host::aggregate`] adds those.
     pub fn new(foundation: Foundation, tasks: &Tasks) -> Self {
         Self::with(foundation, tasks, Parts::default())
     }
 
-    /// As [`Host::new`], with more.
+    /// Like [`Host::new`], with optional parts.
     pub fn with(foundation: Foundation, tasks: &Tasks, parts: Parts<'_>) -> Self {
         let own = catalogue::all().iter().filter(|row| !catalogue::is_aggregated(row));
         let (time, wall) = (foundation.clock.clone(), foundation.wall.clone());
@@ -234,12 +234,12 @@ impl Host {
             Some(profile) => builder.admission(registry::Gate::new(profile, parts.metrics.as_ref())),
             None => builder,
         };
-        // OpenAPI describes all kinds, also while no server runs for the aggregated ones.
+        // OpenAPI describes all kinds, even while no server of the aggregated ones runs.
         let aggregated = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);
         let aggregated = aggregated.filter(|row| catalogue::is_aggregated(row));
         let builder = aggregated.fold(builder, Builder::described);
         let gardens = garden::Rules { profile: parts.profile.unwrap_or_default(), version: parts.version };
-        // Its networks are those of a seed.
+        // Seeds are decoded for the networks of their clusters.
         let builder = builder.known::<Seed>(catalogue::of::<Seed>());
         let server = rows::unstored(rows::register(builder, own.chain(parts.rows), &gardens));
         let server = pod_streams::register(rows::logs(server, parts.logs));
@@ -291,7 +291,7 @@ impl Host {
         host
     }
 
-    /// As [`Server::account`], of its own server and of one of this process for the aggregated groups.
+    /// Sum of [`Server::account`] of its own server and of an aggregated server in this process.
     pub fn account(&self) -> (usize, usize) {
         let own = self.inner.server.account();
         match self.aggregated() {
@@ -303,13 +303,13 @@ impl Host {
         }
     }
 
-    /// Hands [`catalogue::AGGREGATED_GROUPS`] of cluster `garden` to a server of this process from now on (requests go on
-    /// with the user that they came with); `None`: no server has them.
+    /// Forwards [`catalogue::AGGREGATED_GROUPS`] of cluster `garden` to a server of this process from now on, with the
+    /// user of each request; `None`: no server serves them.
     pub fn aggregate(&self, server: Option<Server>) {
         self.set_aggregated(server.map(Backend::Server));
     }
 
-    /// As [`Host::aggregate`], to processes; there may be none at the time.
+    /// Like [`Host::aggregate`], for processes; there may be none yet.
     pub fn aggregate_instances(&self, instances: Instances) {
         self.set_aggregated(Some(Backend::Instances(instances)));
     }
@@ -318,12 +318,12 @@ impl Host {
         *self.inner.aggregated.lock() = backend;
     }
 
-    /// Asks every API server behind this door what its watches were told (see [`Server::told`]); `None`: one cannot reach the
-    /// log.
+    /// Requests the line counts of watches from every API server of the landscape (see [`Server::told`]); `None`: one
+    /// cannot reach the log.
     pub fn told(&self) -> BoxFuture<'_, Option<Told>> {
         Box::pin(async move {
             let own = self.inner.server.told().await;
-            // Complete, since the server has followed the log to its head.
+            // The count is complete: the server has followed the log to its head.
             let entries = self.inner.news.entries();
             let theirs = match self.aggregated() {
                 Some(backend) => backend.told(entries).await,
@@ -338,7 +338,7 @@ impl Host {
         })
     }
 
-    /// Makes the object that says how long things take, unless it is there.
+    /// Creates the object with the simulated durations, unless it exists.
     ///
     /// # Errors
     /// The log cannot be reached.
@@ -346,7 +346,7 @@ impl Host {
         self.create(timing_object::PATH, serde_json::json!({ "metadata": { "name": domain::rollout::timing::NAME } }))
     }
 
-    /// Creates an object; that it is there already is no error.
+    /// Creates an object; returns no error if it exists.
     fn create(&self, path: &'static str, body: serde_json::Value) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(async move {
             let failed = |error: http::Error| TransportError::Broken(error.to_string());
@@ -356,7 +356,7 @@ impl Host {
         })
     }
 
-    /// Makes the clock go as its object says; without an object it goes in `mode`, and gets one that says so.
+    /// Applies the clock object to the clock; if the object does not exist, sets `mode` and creates the object.
     ///
     /// # Errors
     /// The log cannot be reached.
@@ -374,15 +374,15 @@ impl Host {
         })
     }
 
-    /// Makes the clock go as its object says, if there is one.
+    /// Applies the clock object to the clock, if the object exists.
     async fn apply_clock_object(&self, clock: &ClockService) {
         if let Some(object) = self.inner.server.object::<Clock>(cluster::RUNTIME, "", CLOCK_NAME).await {
             clock_object::apply(clock, &object.spec);
         }
     }
 
-    /// `owner` runs, and renews the Lease `lease` of [`SEED_LEASE`](api::constants::namespace::SEED_LEASE) all the
-    /// time.
+    /// Records that `owner` runs and renews the Lease `lease` of [`SEED_LEASE`](api::constants::namespace::SEED_LEASE)
+    /// from now on.
     ///
     /// # Errors
     /// The log cannot be reached.
@@ -393,7 +393,7 @@ impl Host {
         })
     }
 
-    /// `owner` has gone: what it renewed last is stored, unless another owner runs.
+    /// Records that `owner` has ended: the time of its last renewal is stored, unless another owner runs.
     ///
     /// # Errors
     /// The log cannot be reached.
@@ -406,7 +406,8 @@ impl Host {
         })
     }
 
-    /// No process runs yet: what an earlier start of the host left behind was renewed until now.
+    /// Stores the present time as last renewal of all Leases, at a start of the host: their owners have ended with the
+    /// host's earlier start.
     ///
     /// # Errors
     /// The log cannot be reached.
@@ -414,27 +415,27 @@ impl Host {
         Box::pin(async move { heartbeats::fix(&self.own_transport(), None, Some(self.inner.time.now())).await })
     }
 
-    /// The faults that it applies to requests.
+    /// Faults that the host applies to requests.
     pub(crate) fn faults(&self) -> &Faults {
         &self.inner.faults
     }
 
-    /// Serves landscape time from now on; once.
+    /// Serves landscape time from now on. Only the first call has an effect.
     pub fn serve_clock(&self, clock: ClockService) {
         let _ = self.inner.clock.set(clock);
     }
 
-    /// Serves the log below [`eventlog_remote::PREFIX`] from now on; once.
+    /// Serves the log below [`eventlog_remote::PREFIX`] from now on. Only the first call has an effect.
     pub fn serve_log(&self, log: Arc<dyn EventLog>) {
         let _ = self.inner.log.set(log_service::server(log));
     }
 
-    /// Lets processes join that it did not start, from now on; once.
+    /// Accepts processes that the host did not start, from now on. Only the first call has an effect.
     pub(crate) fn serve_joining(&self, joined: Joined) {
         let _ = self.inner.joined.set(joined);
     }
 
-    /// Serves pages for browsers below [`PAGES`] from now on; once.
+    /// Serves pages for browsers below [`PAGES`] from now on. Only the first call has an effect.
     pub fn serve_pages(&self, pages: Pages) {
         let _ = self.inner.pages.0.set(pages);
     }
@@ -449,7 +450,7 @@ impl Host {
         Box::pin(async move { answers::answer(&host, request).await })
     }
 
-    /// The host as a transport that puts `user` on every request.
+    /// Returns a transport to the host that sets `user` on every request.
     pub fn transport(&self, user: User) -> Transport {
         let host = self.clone();
         Transport::new(move |mut request| {
@@ -463,7 +464,7 @@ impl Host {
         &self.inner.networks
     }
 
-    /// Who may do what, where roles say so.
+    /// Authorizer of mode RBAC; `None` in other modes.
     pub(crate) fn rbac(&self) -> Option<&Rbac> {
         self.inner.rbac.as_ref()
     }
@@ -473,14 +474,14 @@ impl Host {
         &self.inner.server
     }
 
-    /// The host's own server, asked by itself.
+    /// Transport to the host's own server, with the host as user.
     fn own_transport(&self) -> Transport {
         let user = User { name: "system:apiserver".into(), groups: vec!["system:masters".into()], component: None };
         self.inner.server.transport(user)
     }
 
     /// Creates the namespaces that every cluster has.
-    async fn furnish(&self, cluster: &str) -> Result<(), TransportError> {
+    async fn create_namespaces(&self, cluster: &str) -> Result<(), TransportError> {
         let transport = self.own_transport();
         for namespace in NAMESPACES {
             let body = serde_json::json!({ "metadata": { "name": namespace } }).to_string();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! LimitRanges: what containers get by them, and which pods and claims they refuse. The rules are in
+//! LimitRanges: defaults and limits of containers, and the pods and claims that exceed them. The rules are in
 //! [`domain::admission::limits`].
 
 use apimachinery::{DynamicObject, GroupResource, Status};
@@ -14,7 +14,8 @@ const CLAIMS: &str = "persistentvolumeclaims";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitRanger;
 
-/// Whether a request is judged: pods when they are created, since what their containers need stays.
+/// True if a request is checked: pods only when they are created, since the resources of their containers are
+/// immutable.
 fn is_judged(attributes: &Attributes<'_>) -> bool {
     let resource = attributes.resource;
     let is_going = attributes.old.and_then(|old| old.downcast_ref::<DynamicObject>());
@@ -28,7 +29,7 @@ fn is_judged(attributes: &Attributes<'_>) -> bool {
         }
 }
 
-/// The entries of the LimitRanges of the request's namespace, those of each together.
+/// Returns the limits of each LimitRange of the request's namespace.
 fn ranges(attributes: &Attributes<'_>, reads: &mut Reads<'_>) -> Vec<Vec<Value>> {
     let stored = reads.0.list_any("", "limitranges", Some(attributes.namespace));
     let entries = |range: &DynamicObject| range.get(&["spec", "limits"]).and_then(Value::as_array).cloned();

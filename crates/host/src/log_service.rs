@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Serves the log of a landscape to processes that fold it themselves.
 //!
-//! | who | may |
+//! | client | allowed |
 //! | --- | --- |
 //! | a component in group `system:masters`: gardener-apiserver | read and append |
 //! | administrators | read, and forget history |
 //! | other components | read |
 //!
-//! A component is known by its certificate ([`crate::identity`]), so a process of an earlier start of the host is refused.
+//! A component is authenticated by its certificate ([`crate::identity`]), so a process of an earlier start of the host
+//! is rejected.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use http_body_util::BodyExt;
 use process::transport::BodyError;
 use process::{Request, Response, User};
 
-/// Path at which history is compacted.
+/// Path for the compaction of history.
 const COMPACT: &str = "/log/v1/compact";
 
 /// Serves a log.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Namespaces: a phase, a finalizer of their own, and three that stay.
+//! Namespaces: phase, their own finalizer, and three permanent namespaces.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/core/namespace/strategy.go, plugin/pkg/admission/namespace/lifecycle.
 
@@ -14,7 +14,7 @@ const KUBERNETES: &str = "kubernetes";
 /// Namespaces that cannot be deleted.
 const PERMANENT: [&str; 3] = ["default", "kube-public", "kube-system"];
 
-/// Hooks of kind Namespace.
+/// Strategy of kind Namespace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NamespaceStrategy;
 
@@ -39,7 +39,7 @@ impl Strategy<DynamicObject> for NamespaceStrategy {
     }
 
     fn prepare_for_create(&self, object: &mut DynamicObject, _: &RequestContext) {
-        // A generated name is known only now.
+        // A generated name is known only here.
         Strategy::default(self, object);
         let mut list = finalizers(object).as_array().cloned().unwrap_or_default();
         if !list.iter().any(|finalizer| finalizer == KUBERNETES) {
@@ -76,7 +76,7 @@ impl Strategy<DynamicObject> for NamespaceStrategy {
     }
 }
 
-/// Refuses to delete the namespaces that every cluster needs.
+/// Admission plugin that rejects the deletion of namespaces that every cluster needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PermanentNamespaces;
 

@@ -29,7 +29,7 @@ type Pair = (String, String);
 pub(crate) struct Networks(Arc<OnceLock<Server>>);
 
 impl Networks {
-    /// Sets the server with the objects.
+    /// Sets the server that stores the objects.
     pub(crate) fn look_at(&self, server: Server) {
         let _ = self.0.set(server);
     }
@@ -47,7 +47,7 @@ impl Networks {
         let Some(ClusterName::Seed(seed)) = ClusterName::parse(cluster).filter(|_| own.0.is_empty()) else {
             return own;
         };
-        // Its object may be of an earlier release.
+        // The object may be stored in the fields of an earlier release.
         let seed = server.folded_object::<Seed>(cluster::GARDEN, "", seed);
         seed.map(|seed| (seed.spec.networks.pods.clone(), seed.spec.networks.services.clone())).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a path asks the host for.
+//! Classification of request paths of the host.
 
 use process::child::JOIN_PATH;
 use process::participant::CLOCK_PATH;
@@ -11,29 +11,29 @@ use crate::{PAGES, clock_object, heartbeats};
 /// Path of the Cluster objects.
 const CLUSTERS_PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
 
-/// What a path asks for.
+/// Class of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Pages for browsers.
     Pages,
-    /// The log, which processes of the landscape follow.
+    /// The log, for processes of the landscape that follow it.
     Log,
-    /// Where a process joins that the kubelet did not start.
+    /// Endpoint for joining processes that the kubelet did not start.
     Join,
     /// Landscape time, for participants.
     ClockService,
-    /// What clusters serve; also whatever else there may be, of which their server says that there is no such path.
+    /// Resources of clusters, and all unknown paths, for which the host's server returns 404.
     InCluster(Part),
 }
 
-/// A part of what clusters serve.
+/// Part of the resources of clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The groups that are handed on.
+    /// Groups that are forwarded.
     Aggregated,
-    /// The list of groups of a cluster, which several servers contribute to.
+    /// The list of groups of a cluster, to which several servers contribute.
     Groups { cluster: String },
-    /// What verifies tokens of ServiceAccounts of a cluster; the path is the one below the cluster.
+    /// Keys that verify tokens of ServiceAccounts of a cluster; the path is the one below the cluster.
     TokenKeys { cluster: String, path: String },
     /// Cluster objects; the name is empty for all of them.
     Clusters { name: String },
@@ -41,12 +41,12 @@ pub(crate) enum Part {
     Clocks,
     /// Leases that the host renews for their owners.
     Leases,
-    /// Everything else that the host's own server answers, or one behind it.
+    /// All other resources of the host's own server, or of one behind it.
     Own,
 }
 
 impl Place {
-    /// What a path asks for.
+    /// Classifies a path.
     pub(crate) fn of(path: &str) -> Self {
         if PAGES.iter().any(|pages| path.strip_prefix(pages).is_some_and(|rest| pages.ends_with('/') || ends(rest))) {
             return Self::Pages;
@@ -94,7 +94,7 @@ impl Part {
     }
 }
 
-/// Whether a segment of a path ends before `rest`.
+/// True if a path segment ends before `rest`.
 fn ends(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('/')
 }
@@ -103,7 +103,7 @@ fn ends(rest: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Paths, and what they ask for.
+    /// Paths, and their classes.
     const PATHS: &[(&str, &str)] = &[
         ("/dashboard", "Pages"),
         ("/dashboard/clusters", "Pages"),

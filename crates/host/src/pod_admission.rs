@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What pods get from classes and by default, and that one PriorityClass at most is the default one: Kubernetes' admission
-//! plugins `Priority`, `DefaultTolerationSeconds` and `RuntimeClass`. The rules are in [`domain::admission::pods`].
+//! Admission of pods and PriorityClasses: Kubernetes' plugins `Priority`, `DefaultTolerationSeconds` and
+//! `RuntimeClass`. They set values from classes and defaults, and admit at most one default PriorityClass. The rules
+//! are in [`domain::admission::pods`].
 
 use apimachinery::{DynamicObject, GroupResource, Status};
 use domain::admission::pods;
@@ -12,7 +13,7 @@ const PRIORITY_CLASSES: &str = "priorityclasses";
 const NODE: &str = "node.k8s.io";
 const RUNTIME_CLASSES: &str = "runtimeclasses";
 
-/// The three plugins.
+/// Admission plugins `Priority`, `DefaultTolerationSeconds` and `RuntimeClass`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PodAdmission;
 
@@ -59,7 +60,7 @@ impl Plugin for PodAdmission {
         if class.fields.get("globalDefault") != Some(&Value::Bool(true)) {
             return Ok(());
         }
-        // Two that become the default at once must not both succeed.
+        // Two concurrent requests for a default class must not both succeed.
         reads.0.guard_collection(SCHEDULING, PRIORITY_CLASSES);
         let all = reads.0.list_any(SCHEDULING, PRIORITY_CLASSES, None);
         let all = all.iter().filter_map(|class| class.downcast_ref::<DynamicObject>());

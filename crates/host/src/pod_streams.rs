@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `pods/exec`, `pods/attach`, `pods/portforward`: pods here are simulated, or processes of the landscape, so there is no
-//! container to talk to, and the answer says so.
+//! `pods/exec`, `pods/attach`, `pods/portforward`: pods here are simulated, or processes of the landscape, so there is
+//! no container to connect to, and the response is an error with this reason.
 
 use api::kubernetes::core::Pod;
 use apimachinery::Status;
@@ -11,14 +11,14 @@ use generic_apiserver::admission::Reads;
 use generic_apiserver::subresource::{Facts, Subresource, SubresourceRequest};
 use process::Response;
 
-/// The subresources, the kinds of their options, and what cannot be done.
+/// Subresources, the kinds of their options, and the verb phrase for the error.
 const STREAMS: [(&str, &str, &str); 3] = [
     ("attach", "PodAttachOptions", "attach to"),
     ("exec", "PodExecOptions", "execute a command in"),
     ("portforward", "PodPortForwardOptions", "forward a port to"),
 ];
 
-/// One of the three.
+/// One of the three subresources.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     kind: &'static str,
@@ -40,7 +40,7 @@ impl Subresource for Stream {
     }
 }
 
-/// Answers for all three.
+/// Registers the three subresources.
 pub(crate) fn register(builder: Builder) -> Builder {
     let pods = api::catalogue::find("", "v1", "pods").expect("Pods have a row");
     STREAMS

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Roles, ClusterRoles and their bindings: defaults and what is wrong with them. Who may write them is the authorizer's
-//! matter.
+//! Roles, ClusterRoles and their bindings: defaults and validation. The authorizer decides on permissions to write
+//! them.
 //!
 //! The rules are [`domain::rbac::validation`]'s.
 
@@ -10,7 +10,7 @@ use domain::rbac::validation as rules;
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 
-/// Hooks of all four kinds.
+/// Strategy of all four kinds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RbacStrategy;
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The registry of instances: a Lease in cluster `garden` for every process of a component that runs.
+//! Registry of component instances: a Lease in cluster `garden` for every running process of a component.
 //!
-//! A process registers before it is ready ([`Registered`]); [`Gate`] refuses a version that must not run beside those that
-//! do, or warns of it ([`Policy`]). The append that registers is guarded by all Leases being as the gate has read them,
-//! so two that start at one
-//! moment cannot both pass. The kubelet removes the Leases of its processes when they have ended: an instance counts as long
-//! as its Lease is there.
+//! A process registers before it is ready ([`Registered`]); [`Gate`] rejects a version that must not run together with
+//! the registered ones, or warns about it ([`Policy`]). The append of a registration is guarded by the Leases that the
+//! gate has read, so two processes that start at the same time cannot both pass. The kubelet removes the Leases of its
+//! processes when they have ended: an instance counts as long as its Lease exists.
 //!
-//! **Deliberately absent.** Renewals: `renewTime` stays that of the registration, since the host knows which
-//! processes run.
+//! **Deliberately absent.** Renewals: `renewTime` stays that of the registration, since the host knows the running
+//! processes.
 
 use api::cluster;
 use api::constants::{annotation, namespace};
@@ -33,19 +32,19 @@ use process::transport::full;
 use process::{Transport, TransportError};
 use serde_json::json;
 
-/// How the rules are kept in a landscape.
+/// Enforcement of the version rules in a landscape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// What becomes of a component that they forbid; `None`: as the namespace says already.
+    /// Reaction to a forbidden component; `None`: the setting in the namespace is kept.
     pub enforcement: Option<Enforcement>,
-    /// Whether components may go back to older versions.
+    /// True if components may return to older versions.
     pub allows_downgrades: bool,
 }
 
-/// Writes them to the namespace of the Leases, if there is one already.
+/// Writes the settings to the namespace of the Leases, if it exists.
 ///
 /// # Errors
-/// The API server cannot be asked.
+/// The API server cannot be reached.
 pub fn write_settings(transport: &Transport, settings: Settings) -> BoxFuture<'_, Result<(), TransportError>> {
     Box::pin(async move {
         let mut annotations = json!({ annotation::ALLOW_DOWNGRADE: settings.allows_downgrades.then_some("true") });
@@ -60,10 +59,10 @@ pub fn write_settings(transport: &Transport, settings: Settings) -> BoxFuture<'_
     })
 }
 
-/// Removes Leases: all, or the one with a name; it is no error if there are none.
+/// Removes all Leases, or the one with this name; missing Leases are no error.
 ///
 /// # Errors
-/// The API server cannot be asked.
+/// The API server cannot be reached.
 pub fn remove<'a>(transport: &'a Transport, name: Option<&'a str>) -> BoxFuture<'a, Result<(), TransportError>> {
     Box::pin(async move {
         let name = name.map(|name| format!("/{name}")).unwrap_or_default();
@@ -78,18 +77,19 @@ pub fn remove<'a>(transport: &'a Transport, name: Option<&'a str>) -> BoxFuture<
     })
 }
 
-/// Refuses registrations that the rules about versions forbid, or warns of them, as the [`Policy`] says.
+/// Admission plugin that rejects registrations that violate the version rules, or warns about them, depending on the
+/// [`Policy`].
 ///
 /// Source: spec of the emulator; upstream has no such gate.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
     profile: Profile,
-    /// By rule and component; `None`: it is not counted.
+    /// Counter by rule and component; `None`: violations are not counted.
     violations: Option<Count>,
 }
 
 impl Gate {
-    /// The gate of a landscape, which counts what it finds.
+    /// Creates the gate of a landscape, which counts violations in `metrics`.
     pub(crate) fn new(profile: Profile, metrics: Option<&Metrics>) -> Self {
         const HELP: &str = "Registrations that a rule about version skew forbids, refused or warned of";
         let violations = metrics.map(|metrics| metrics.count("terrarium_version_skew_violations", HELP));
@@ -103,7 +103,8 @@ impl Gate {
         }
     }
 
-    /// What is wrong with a registration, and what becomes of it; `None`: nothing, or it is none.
+    /// Returns the violation by a registration, and the enforcement; `None`: there is no violation, or the request is
+    /// no registration.
     fn judge(&self, attributes: &Attributes<'_>, reads: &mut Reads<'_>) -> Option<(Refused, Enforcement)> {
         let is_registration = attributes.is_main::<Lease>()
             && attributes.namespace == namespace::INSTANCES

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ResourceQuotas: nothing is created that would use more than they allow. What is counted is guarded, so that two who
-//! create at once do not get more together.
+//! ResourceQuotas: reject creations that exceed a quota. The counted collections are guarded, so that concurrent
+//! creations cannot exceed it together.
 //!
-//! Deliberately absent: kinds that a cluster defines for itself (`count/…` of them is counted, and not refused).
+//! Deliberately absent: custom resources of a cluster (`count/…` of them is counted, but not enforced).
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Plugin for ResourceQuotas {
             };
             let there: Vec<Map<String, Value>> = there.iter().map(fields).collect();
             let mut used = resource_quota::used(&quota, resource, &there);
-            // What is changed counts once: as it was.
+            // The updated object is counted once: with its old usage.
             used.retain(|name, _| asked.contains_key(name));
             resource_quota::check(&quota, &asked, &used).map_err(refused)?;
         }
@@ -58,7 +58,7 @@ impl Plugin for ResourceQuotas {
     }
 }
 
-/// A quota as rules know it; what cannot be read says nothing.
+/// Decodes a quota; invalid fields are ignored.
 pub(crate) fn typed(quota: &DynamicObject) -> Option<ResourceQuota> {
     let spec = quota.fields.get("spec").cloned().unwrap_or_else(|| Value::Object(Map::new()));
     let spec: core::ResourceQuotaSpec = serde_json::from_value(spec).ok()?;

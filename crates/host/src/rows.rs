@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which kinds the host serves, and with which hooks.
+//! Resources of the host, and their strategies.
 
 use std::sync::Arc;
 
@@ -28,10 +28,10 @@ use crate::webhook_kinds::WebhookStrategy;
 
 /// Registers every row.
 ///
-/// Kinds are kept as trees pruned by their schema, since nobody here reads them; but for Cluster objects, which say
-/// which clusters exist, the Clock, which says how time goes, Faults, the Timing, roles and their bindings, the kinds of
-/// gardener-operator, whose webhooks judge them upstream, and what extensions know of a Shoot: three long texts, of which
-/// mostly a few words change.
+/// Objects are stored as trees pruned by their schema, because nothing in the host reads their fields. Exceptions are
+/// decoded: Cluster objects, which define the existing clusters; the Clock, which sets the mode of time; Faults; the
+/// Timing; roles and their bindings; the kinds of gardener-operator, which its webhooks validate upstream; and the
+/// Cluster objects of extensions: three long texts, of which mostly a few words change.
 pub(crate) fn register<'a>(
     mut builder: Builder,
     rows: impl IntoIterator<Item = &'a ResourceInfo>,
@@ -75,7 +75,7 @@ pub(crate) fn register<'a>(
     builder
 }
 
-/// Serves what processes print.
+/// Serves the output of processes.
 pub(crate) fn logs(builder: Builder, logs: Option<Logs>) -> Builder {
     let pods = catalogue::find("", "v1", "pods").expect("Pods have a row");
     match logs {
@@ -99,7 +99,7 @@ pub(crate) fn evictions(builder: Builder, evictions: &Evictions) -> Builder {
     builder.subresource(pods, "eviction", evictions.clone())
 }
 
-/// Serves what every cluster answers without storing it.
+/// Serves resources that every cluster has and that are not stored.
 pub(crate) fn unstored(mut builder: Builder) -> Builder {
     for review in catalogue::reviews() {
         builder = builder.review(review);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Services: what is filled in, and the addresses and ports that a cluster gives them.
+//! Services: defaults, and allocation of their addresses and ports.
 //!
-//! An address is the first free one from a place that follows from the Service's name, so that the same Services get the
-//! same addresses, whatever came between. Nothing listens there: simulated pods run nothing.
+//! The allocator tries addresses from a position that is derived from the Service's name, so that the same Services get
+//! the same addresses, independent of the order of their creation. Nothing listens there: simulated pods run nothing.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/v1/defaults.go (SetDefaults_Service), pkg/registry/core/service/storage.
 
@@ -21,12 +21,12 @@ use crate::networks::Networks;
 
 /// Namespace and name of the Service of the API server.
 const API_SERVER: (&str, &str) = ("default", "kubernetes");
-/// First port of nodes that Services get.
+/// First node port that Services get.
 const FIRST_NODE_PORT: u32 = 30_000;
-/// How many ports of nodes there are.
+/// Number of node ports.
 const NODE_PORTS: u32 = 2_768;
 
-/// Fills what is missing in a Service.
+/// Sets the defaults of a Service.
 pub(crate) fn fill(fields: &mut Map<String, Value>) {
     let spec = fields.entry("spec").or_insert_with(|| json!({}));
     let Value::Object(spec) = spec else { return };
@@ -57,7 +57,7 @@ fn text<'a>(spec: &'a Map<String, Value>, name: &str) -> &'a str {
     spec.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Gives Services their addresses, and those that nodes open ports for their ports.
+/// Allocates the cluster addresses and node ports of Services.
 #[derive(Clone, Debug)]
 pub(crate) struct ServiceAddresses(pub(crate) Networks);
 
@@ -133,7 +133,7 @@ fn spec_of(service: &DynamicObject) -> Option<&Map<String, Value>> {
     service.fields.get("spec")?.as_object()
 }
 
-/// What a change does not say stays as it was.
+/// Copies the allocated fields that an update leaves out from the old object.
 fn keep(spec: &mut Map<String, Value>, old: &Map<String, Value>) {
     if text(spec, "type") == "ExternalName" || text(old, "type") == "ExternalName" {
         return;
@@ -171,7 +171,8 @@ fn node_port(port: &Value) -> u64 {
     port.get("nodePort").and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// The first number below `count` that will do, from the place of a name on; `None`: there is none.
+/// Returns the first suitable number below `count`, starting from the position of a name; `None`: no number is
+/// suitable.
 fn free<T>(name: &str, count: u32, take: impl Fn(u32) -> Option<T>) -> Option<T> {
     let start = fnv32(name.bytes()) % count;
     (0..count).find_map(|step| take((start + step) % count))
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_filled() {
+    fn defaults_of_services_are_set() {
         let filled = |spec: Value| {
             let mut fields = Map::from_iter([("spec".to_owned(), spec)]);
             fill(&mut fields);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the names of processes lead: `NAME.NAMESPACE` and `NAME.NAMESPACE.svc` mean a process that serves, runs in a pod
-//! of that namespace with label `role: NAME`, and is in the cluster that asks or in `runtime`.
+//! Resolution of the names of processes: `NAME.NAMESPACE` and `NAME.NAMESPACE.svc` resolve to a process that serves,
+//! runs in a pod of that namespace with label `role: NAME`, and is in the client's cluster or in `runtime`.
 //!
-//! Unlike upstream: the label stands for the selector of a Service. [`generic_apiserver::webhooks`] resolves the Services of
-//! a cluster; a pod that is one of these processes is found by its name.
+//! Unlike upstream: the label replaces the selector of a Service. [`generic_apiserver::webhooks`] resolves the Services
+//! of a cluster; a pod of one of these processes is found by its name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use controller::ObjectKey;
 use generic_apiserver::webhooks::{Name, Names, Resolved};
 use parking_lot::Mutex;
 
-/// Components that serve. Cheap to clone.
+/// Serving components. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Services(Arc<Mutex<BTreeMap<ObjectKey, Endpoint>>>);
 
@@ -25,7 +25,7 @@ struct Endpoint {
 }
 
 impl Services {
-    /// A pod's component has become ready, or has ended.
+    /// Records that a pod's component has become ready, or has ended (`None`).
     pub(crate) fn note(&self, key: &ObjectKey, pod: &Pod, ready: Option<Resolved>) {
         let mut all = self.0.lock();
         let role = pod.metadata.labels.get("role");
@@ -39,7 +39,7 @@ impl Services {
         }
     }
 
-    /// The server behind a name.
+    /// Returns the server of a name.
     fn find(&self, cluster: &str, host: &str) -> Option<Resolved> {
         let mut parts = host.split('.');
         let (name, namespace) = (parts.next()?, parts.next()?);
@@ -55,7 +55,7 @@ impl Services {
         all.iter().find(is_it).map(|(_, endpoint)| endpoint.server.clone())
     }
 
-    /// As webhooks ask.
+    /// Returns the resolver in the form that webhooks need.
     pub(crate) fn names(&self) -> Names {
         let services = self.clone();
         Arc::new(move |cluster, name| match name {

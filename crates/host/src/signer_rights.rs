@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who approves and who signs a CertificateSigningRequest needs a right on its signer beside the one to write it: Kubernetes'
-//! admission plugins `CertificateApproval` and `CertificateSigning`. The rules are in [`domain::certificates`].
+//! Approval and signing of CertificateSigningRequests need a permission for the signer in addition to the one to write:
+//! Kubernetes' admission plugins `CertificateApproval` and `CertificateSigning`. The rules are in
+//! [`domain::certificates`].
 
 use std::fmt;
 
@@ -13,7 +14,7 @@ use generic_apiserver::authorization::Question;
 
 const GROUP: &str = "certificates.k8s.io";
 
-/// Both plugins, where roles say who may do what.
+/// Both plugins; without an authorizer of mode RBAC they allow everything.
 pub(crate) struct SignerRights(pub(crate) Option<Rbac>);
 
 impl fmt::Debug for SignerRights {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kubernetes' admission plugin `CertificateSubjectRestriction`, which refuses requests for certificates of forbidden
+//! Kubernetes' admission plugin `CertificateSubjectRestriction`, which rejects requests for certificates of forbidden
 //! subjects. The rule is in [`domain::certificates`].
 
 use apimachinery::{DynamicObject, GroupResource, Status};
@@ -10,7 +10,7 @@ use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use process::pki;
 use serde_json::Value;
 
-/// The plugin.
+/// Admission plugin `CertificateSubjectRestriction`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SubjectRestriction;
 
@@ -33,7 +33,7 @@ impl Plugin for SubjectRestriction {
         }
         let text = request.get(&["spec", "request"]).and_then(Value::as_str).unwrap_or_default();
         let pem = STANDARD.decode(text).unwrap_or_default();
-        // An invalid signing request is refused by validation, or never signed.
+        // An invalid signing request is rejected by validation, or never signed.
         let Ok((_, groups)) = pki::subject(&String::from_utf8_lossy(&pem)) else { return Ok(()) };
         match certificates::restriction(&groups) {
             None => Ok(()),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which authority signs what clients of a cluster ask for: its own, or that of a Shoot's clients, which the garden keeps in
-//! InternalSecrets.
+//! Signing authority of a cluster's clients: the cluster's own, or that of a Shoot's clients, which the garden stores
+//! in InternalSecrets.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use kube_controllers::certificates::Options;
 use process::Context;
 use process::pki::Authority;
 
-/// The authority of a cluster that is no Shoot's; `None`: it has none of its own.
+/// Returns the authority of a cluster that is no Shoot's; `None`: it has none of its own.
 pub type OwnSigners = Arc<dyn Fn(&str) -> Option<Authority> + Send + Sync>;
 
-/// Keys of an InternalSecret that holds an authority.
+/// Keys in the data of an InternalSecret that holds an authority.
 const CERTIFICATE: &str = "ca.crt";
 const KEY: &str = "ca.key";
 
-/// How a component finds authorities.
+/// Options of the signer, which looks up the authority of a cluster.
 pub(crate) fn options(context: &Context, own: OwnSigners) -> Options {
     let context = context.clone();
     Options {
@@ -35,7 +35,7 @@ pub(crate) fn options(context: &Context, own: OwnSigners) -> Options {
     }
 }
 
-/// The authority whose certificate is in the bundle of a Shoot's cluster.
+/// Returns the authority whose certificate is in the bundle of a Shoot's cluster.
 async fn of_shoot(context: &Context, cluster: &str) -> Result<Option<Authority>, String> {
     let object = Api::<Cluster>::all(context, cluster::RUNTIME).get_opt(cluster).await;
     let bundle = match object.map_err(|error| error.to_string())? {
@@ -44,7 +44,7 @@ async fn of_shoot(context: &Context, cluster: &str) -> Result<Option<Authority>,
     };
     let all = Api::<InternalSecret>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
     let (all, _) = all.map_err(|error| error.to_string())?;
-    // While authorities rotate both are in the bundle; the last one is the one that signs.
+    // During a rotation both authorities are in the bundle; the last one signs.
     let mut found = None;
     for secret in &all {
         let text = |key: &str| secret.data.get(key).and_then(|bytes| std::str::from_utf8(&bytes.0).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Defaults of claims, volumes and their classes, and what keeps them while they are used.
+//! Defaults of claims, volumes and their classes, and the finalizers that protect those in use.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/v1/defaults.go, pkg/apis/storage/v1/defaults.go,
 //! plugin/pkg/admission/storage/storageobjectinuseprotection.
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use domain::defaulting::workload::put;
 
-/// Fills what is missing in an object.
+/// Sets the defaults of an object.
 pub(crate) fn fill(plural: &str, fields: &mut Map<String, Value>) {
     if plural == "storageclasses" {
         put(fields, "reclaimPolicy", json!("Delete"));
@@ -23,7 +23,7 @@ pub(crate) fn fill(plural: &str, fields: &mut Map<String, Value>) {
     }
 }
 
-/// The finalizer of a new object.
+/// Protection finalizer of a new object.
 pub(crate) fn protection(plural: &str) -> Option<&'static str> {
     match plural {
         "persistentvolumeclaims" => Some(finalizer::CLAIM_PROTECTION),
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_filled_and_what_is_there_stays() {
+    fn defaults_are_set_for_missing_fields_only() {
         for (plural, given, expected) in [
             ("persistentvolumeclaims", json!({"spec": {}}), json!({"spec": {"volumeMode": "Filesystem"}})),
             (

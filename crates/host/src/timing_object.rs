@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long things take, as an object: `timings.terrarium.dev` in cluster `runtime`.
+//! Simulated durations as an object: `timings.terrarium.dev` in cluster `runtime`.
 //!
-//! The rules are [`domain::rollout::timing`]'s. Components read it themselves; the host reads how long pods take to end,
-//! since kube-controller-manager, which runs in it, has no code for Gardener.
+//! The rules are [`domain::rollout::timing`]'s. Components read the object themselves; the host reads the duration of
+//! pods' termination, since kube-controller-manager, which runs in it, has no code for Gardener.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use process::Context;
 /// Path of the objects.
 pub(crate) const PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/timings";
 
-/// Defaults and validation.
+/// Defaults and validation of kind Timing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TimingStrategy;
 
@@ -37,7 +37,7 @@ impl Strategy<Timing> for TimingStrategy {
     }
 }
 
-/// How long the pods of shoots take to end, as the object says.
+/// Termination duration of pods of shoots, from the object.
 #[derive(Clone, Debug)]
 pub(crate) struct PodEnd(Arc<Mutex<TimeDelta>>);
 
@@ -48,7 +48,7 @@ impl Default for PodEnd {
 }
 
 impl PodEnd {
-    /// How long those of a cluster take.
+    /// Returns the termination duration of pods of a cluster.
     pub(crate) fn of(&self, cluster: &str) -> TimeDelta {
         if !cluster::is_technical_id(cluster) {
             return TimeDelta::zero();
@@ -56,7 +56,7 @@ impl PodEnd {
         *self.0.lock()
     }
 
-    /// Keeps to the object, for ever.
+    /// Follows the object indefinitely.
     pub(crate) async fn follow(self, context: Context) {
         let mut controller = Controller::new("timing", &context);
         let all = ObjectKey::new(cluster::RUNTIME, "", timing::NAME);
@@ -64,7 +64,7 @@ impl PodEnd {
         let store = controller.watch(objects, ListOptions::default(), move |_| vec![all.clone()]);
         let pass = move |key: ObjectKey| {
             let says = store.get(&key).map_or_else(TimingSpec::default, |object| object.spec.clone());
-            // Pods of one node end side by side: no jitter is drawn for them.
+            // Pods of one node end at the same time: no jitter is drawn for them.
             let exact = rollout::Timing { jitter: 0.0, ..rollout::Timing::of(&says) };
             *self.0.lock() = exact.duration(Parameter::PodTerminate, 0);
             async { Ok(Requeue::OnChange) }

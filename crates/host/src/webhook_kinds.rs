@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ValidatingWebhookConfigurations and MutatingWebhookConfigurations: defaults and what is wrong with them. Who is asked
-//! then is `generic_apiserver::webhooks`.
+//! ValidatingWebhookConfigurations and MutatingWebhookConfigurations: defaults and validation.
+//! `generic_apiserver::webhooks` calls the webhooks.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/admissionregistration/{v1/defaults.go,validation/validation.go} @ v1.32.
 
@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
-/// Hooks of both kinds.
+/// Strategy of both kinds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WebhookStrategy {
-    /// Whether the webhooks may change objects.
+    /// True for MutatingWebhookConfigurations.
     pub(crate) mutating: bool,
 }
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_filled_in() {
+    fn defaults_of_webhooks_are_set() {
         let mut object = object(json!({
             "name": "a.example.com", "clientConfig": { "service": { "name": "s", "namespace": "n" } },
             "rules": [{ "operations": ["*"] }],
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_all_at_once() {
+    fn all_violations_are_reported_together() {
         let rule = json!({ "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"] });
         let right = json!({
             "name": "a.example.com", "clientConfig": { "url": "https://a" }, "sideEffects": "None",

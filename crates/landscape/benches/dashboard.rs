@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The benchmark of the dashboard's pages over a large landscape: `cargo xtask bench dashboard [quick|full]`.
+//! Benchmark of the dashboard's pages over a large landscape: `cargo xtask bench dashboard [quick|full]`.
 //!
-//! One table, and one line of JSON at the end: what the server needs for a page (50th and 95th percentile of 100), how long the
-//! page is, and what was promised. 10,000 Shoots and 100,000 entries; `quick` a tenth, `full` a million entries. Requests do
-//! not pass a socket. What a browser adds is not in it.
+//! Prints one table, and one line of JSON at the end: the server's time for a page (50th and 95th percentile of 100),
+//! the size of the page, and the promised time. 10,000 Shoots and 100,000 entries; `quick` a tenth, `full` a million
+//! entries. Requests do not pass a socket. The browser's own work is not included.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
 
 mod probe;
@@ -30,15 +30,15 @@ use serde_json::{Value, json};
 
 use self::probe::{resident_bytes, wall_seconds};
 
-// As `terrarium` does.
+// The allocator of `terrarium`.
 use mimalloc as _;
 
 const HOST: &str = "bench.localhost:1";
-/// How often a page is asked for.
+/// Number of requests for a page.
 const TIMES: u64 = 100;
-/// Times of a page that takes long.
+/// Number of requests for a slow page.
 const FEW: u64 = 5;
-/// What-ifs: a name, Shoots, how far, what was promised in milliseconds, how often.
+/// Cases of what-if pages: name, number of Shoots, end, promised milliseconds, number of requests.
 const WHAT_IFS: [(&str, u64, &str, f64, u64); 2] =
     [("what-if, 500 × 90 days", 500, "90d", 200.0, TIMES), ("what-if, 5,000 × 1 year", 5_000, "365d", 10_000.0, FEW)];
 
@@ -89,7 +89,7 @@ impl Browser {
         Self { dashboard, cookie }
     }
 
-    /// The bytes of a page, as they are sent to a browser.
+    /// Returns the size of a page in bytes, as it is sent to a browser.
     async fn get(&self, path: &str) -> usize {
         let request = Request::get(format!("/dashboard/{path}"));
         let request = request.header(header::HOST, HOST).header(header::COOKIE, &self.cookie);
@@ -102,7 +102,7 @@ impl Browser {
     }
 }
 
-/// What is measured: a name, what was promised in milliseconds, how often, and the page of the nth time.
+/// Measurement: name, promised milliseconds, number of requests, and the page of the nth request.
 type Case<'a> = (&'a str, f64, u64, Box<dyn Fn(u64) -> String + 'a>);
 
 fn measure(shoots: u64, entries: u64) -> Result<(), Failure> {
@@ -121,7 +121,7 @@ fn measure(shoots: u64, entries: u64) -> Result<(), Failure> {
             while browser.dashboard.timeline().refresh().await.is_ok_and(|span| span.upto < head) {}
         })
     })?;
-    println!("beside pages, until all of the log has been read: {:.0} ms", behind.0);
+    println!("with concurrent pages, until all of the log has been read: {:.0} ms", behind.0);
     let fixed = |path: &'static str| -> Box<dyn Fn(u64) -> String> { Box::new(move |_| path.to_owned()) };
     let random = clock::Random::new(1);
     let moment = |number: u64| 1 + head / 2 + random.draw("moment", "bench", number) % (head / 2);
@@ -170,7 +170,7 @@ fn measure(shoots: u64, entries: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A forecast of a landscape of its own with other dates, each time with another: a drag of a mark.
+/// Measures the forecast of a separate landscape with other dates, different ones for each request: a dragged mark.
 fn what_if(name: &str, shoots: u64, until: &str, promised: f64, times: u64) -> Result<Value, Failure> {
     let landscape = prepare(shoots, 0)?;
     let browser = Browser::of(&landscape);
@@ -185,7 +185,7 @@ fn what_if(name: &str, shoots: u64, until: &str, promised: f64, times: u64) -> R
     Ok(row(name, promised, took, bytes))
 }
 
-/// A change in the API until the page that shows it has been made.
+/// Measures the time from a change in the API until the page that shows it is ready.
 fn changed(landscape: &Landscape, browser: &Browser) -> Result<Value, Failure> {
     let api = Api::<Shoot>::namespaced(&landscape.client("admin"), cluster::GARDEN, preset::NAMESPACE);
     let mut took = Vec::new();
@@ -211,14 +211,14 @@ fn row(name: &str, promised: f64, mut took: Vec<f64>, bytes: usize) -> Value {
     json!({ "name": name, "p50": median, "p95": most, "promised": promised, "kibibytes": kibibytes })
 }
 
-/// Milliseconds, and what came of it.
+/// Returns the milliseconds and the result of a function.
 fn timed<T>(act: impl FnOnce() -> Result<T, Failure>) -> Result<(f64, T), Failure> {
     let begun = wall_seconds();
     let outcome = act()?;
     Ok(((wall_seconds() - begun) * 1000.0, outcome))
 }
 
-/// A landscape with Shoots whose status has been written again and again, and nobody who acts on them.
+/// Prepares a landscape whose Shoots' status was written repeatedly, without components that act on them.
 fn prepare(shoots: u64, entries: u64) -> Result<Landscape, Failure> {
     let start: DateTime<Utc> = "2023-07-27T20:00:00Z".parse().expect("an instant");
     let mut landscape = Landscape::start(landscape::Options::new(1, start))?;

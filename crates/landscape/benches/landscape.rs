@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The benchmarks of a landscape in one process: `cargo xtask bench [quick|full]`.
+//! Benchmarks of a landscape in one process: `cargo xtask bench [quick|full]`.
 //!
-//! One table, and one line of JSON at the end. `quick` is for a glance; the default takes some minutes; `full` runs a
-//! year of 100 Shoots. `rollout` before these measures roll-outs alone: 50 and 200 nodes with 10 pods each; 1,000; 5,000.
+//! Prints one table, and one line of JSON at the end. `quick` is for an impression; the default takes some minutes;
+//! `full` runs a year of 100 Shoots. A preceding `rollout` measures only roll-outs: 50 and 200 nodes with 10 pods each;
+//! 1,000; 5,000.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
 
 mod probe;
@@ -15,12 +16,12 @@ use serde_json::json;
 
 use self::probe::{resident_bytes, wall_seconds};
 
-// As `terrarium` does.
+// The allocator of `terrarium`.
 use mimalloc as _;
 
 #[derive(Debug)]
 struct Size {
-    /// Shoots and days of each run.
+    /// Number of Shoots and of days of each run.
     runs: &'static [(usize, u32)],
     patches: u32,
     appends: u32,
@@ -30,7 +31,7 @@ const QUICK: Size = Size { runs: &[(1, 30), (10, 10)], patches: 500, appends: 20
 const NORMAL: Size = Size { runs: &[(1, 365), (100, 30), (1000, 3)], patches: 5_000, appends: 200_000 };
 const FULL: Size = Size { runs: &[(1, 365), (100, 365), (1000, 30)], patches: 20_000, appends: 1_000_000 };
 
-/// Reflectors that watch while a status is patched.
+/// Numbers of reflectors that watch while a status is patched.
 const REFLECTORS: [usize; 3] = [1, 4, 6];
 
 fn main() -> ExitCode {
@@ -62,7 +63,7 @@ fn end(measured: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Pods of each node.
+/// Number of pods of each node.
 const PODS: usize = 10;
 
 fn measure_rollouts(size: &str) -> Result<(), Failure> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an operator gives a landscape before anybody uses it.
+//! Initial objects of a landscape, as an operator creates them.
 
 use api::cluster;
 use api::constants::{annotation, label, role};
@@ -18,13 +18,14 @@ use crate::failure::Failure;
 use crate::options::{INTERNAL_DOMAIN, Options};
 use crate::start::DEFAULT_DOMAIN;
 
-/// Creates all of it.
+/// Creates all initial objects.
 pub async fn prepare(admin: &Context, options: &Options) -> Result<(), Failure> {
     prepare_clusters(admin, options).await?;
     prepare_extensions(admin, options).await
 }
 
-/// Creates the clusters, the namespace `garden` and the domain secrets: what needs no gardener-apiserver.
+/// Creates the clusters, the namespace `garden` and the domain secrets: the objects that do not need
+/// gardener-apiserver.
 pub async fn prepare_clusters(admin: &Context, options: &Options) -> Result<(), Failure> {
     let seeds = options.seeds.iter().map(|seed| {
         let networks = &seed.spec.networks;
@@ -49,7 +50,7 @@ pub async fn prepare_extensions(admin: &Context, options: &Options) -> Result<()
     for extension in EXTENSIONS {
         create(&deployments, extension.deployment(&options.gardener_version)).await?;
         match create(&registrations, extension.registration()).await {
-            // A user's registration controls the kinds already.
+            // A registration of a user controls the kinds already.
             Err(Failure::Refused(_, error)) if error.reason() == reason::FORBIDDEN => {
                 tracing::info!(
                     extension = extension.name,

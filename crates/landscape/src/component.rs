@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The components of a landscape: who they are, how they start and how they end.
+//! Components of a landscape: their identities, start and end.
 
 use std::fmt;
 use std::future::Future;
@@ -13,22 +13,22 @@ use process::{Context, Exit, Identity, Tasks, User};
 /// A component of a landscape.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
-    /// gardener-apiserver; without it, requests for its groups are answered with 503.
+    /// gardener-apiserver; without it, requests for its groups get 503.
     Apiserver,
     /// kube-controllers, part of the host.
     KubeControllers,
-    /// gardener-controller-manager
+    /// gardener-controller-manager.
     ControllerManager,
-    /// gardener-scheduler
+    /// gardener-scheduler.
     Scheduler,
-    /// gardenlet of a seed
+    /// gardenlet of a seed.
     Gardenlet(String),
-    /// provider-local of a seed
+    /// provider-local of a seed.
     ProviderLocal(String),
 }
 
 impl Component {
-    /// Row in the table of components, and the Seed; None: a part of the host.
+    /// Row in the table of components, and the Seed; `None`: a part of the host.
     fn program(&self) -> Option<(Program, &str)> {
         Some(match self {
             Self::Apiserver => (Program::Apiserver, ""),
@@ -40,12 +40,12 @@ impl Component {
         })
     }
 
-    /// Name in the field.
+    /// Name of the component, as upstream.
     pub fn name(&self) -> &'static str {
         self.program().map_or("kube-controller-manager", |(program, _)| writer(program))
     }
 
-    /// Who it is, in an emulated version.
+    /// Identity in an emulated version.
     pub fn identity(&self, version: &str) -> Identity {
         let instance = match self {
             Self::Gardenlet(seed) | Self::ProviderLocal(seed) => seed.as_str(),
@@ -77,7 +77,7 @@ const fn writer(program: Program) -> &'static str {
 
 /// Returns the user of the requests of a component; `seed` is empty for a component of no Seed.
 pub fn user_of(program: Program, seed: &str, version: &str) -> User {
-    // The server of webhooks writes nothing.
+    // The webhook server writes nothing.
     let writes = program != Program::AdmissionController;
     User {
         name: program.user(seed).into(),
@@ -95,7 +95,7 @@ impl fmt::Display for Component {
     }
 }
 
-/// A component that was started.
+/// A started component.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) tasks: Tasks,
@@ -118,12 +118,12 @@ impl Running {
         Self { tasks, exit }
     }
 
-    /// Tasks without a `run`: a server.
+    /// Creates a component that has tasks and no `run`: a server.
     pub(crate) fn server(tasks: Tasks) -> Self {
         Self { tasks, exit: Arc::default() }
     }
 
-    /// How it ended, if it did.
+    /// Exit of the component; `None` while it runs.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit.lock().clone()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The extensions that a landscape has from the start: every usual type, with one implementation behind all.
+//! Initial extensions of a landscape: every usual type, all implemented by provider-local.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use api::core_v1::{ControllerDeployment, HelmControllerDeployment, OCIRepository
 use apimachinery::meta::ObjectMeta;
 use domain::admission::extensions::BUILT_IN_CHARTS;
 
-/// What one extension registers.
+/// Registration of an extension.
 #[derive(Clone, Copy, Debug)]
 pub struct ExtensionInfo {
     /// Name of its ControllerRegistration and ControllerDeployment.
@@ -17,7 +17,7 @@ pub struct ExtensionInfo {
     pub resources: &'static [(Kinds, &'static str)],
 }
 
-/// Extension kinds that go together.
+/// Extension kinds that are registered together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
     /// `Infrastructure`, `ControlPlane`, `Worker`, `BackupBucket`, `BackupEntry`, `Bastion`.
@@ -35,7 +35,7 @@ pub enum Kinds {
 }
 
 impl Kinds {
-    /// The kinds.
+    /// Names of the kinds.
     pub const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Provider => &["BackupBucket", "BackupEntry", "Bastion", "ControlPlane", "Infrastructure", "Worker"],
@@ -48,7 +48,7 @@ impl Kinds {
     }
 }
 
-/// Extensions by name, in the order in which they are registered.
+/// Extensions in the order of their registration.
 pub const EXTENSIONS: &[ExtensionInfo] = {
     use Kinds::{ContainerRuntime, DnsRecord, Extension, Network, OperatingSystemConfig, Provider};
     const fn extension(name: &'static str, resources: &'static [(Kinds, &'static str)]) -> ExtensionInfo {
@@ -92,14 +92,14 @@ pub const EXTENSIONS: &[ExtensionInfo] = {
     ]
 };
 
-/// Every kind and type that is registered.
+/// Returns all registered kinds and types.
 pub fn registered() -> BTreeSet<(&'static str, String)> {
     let resources = EXTENSIONS.iter().flat_map(|extension| extension.resources);
     resources.flat_map(|(kinds, type_)| kinds.names().iter().map(|kind| (*kind, (*type_).to_owned()))).collect()
 }
 
 impl ExtensionInfo {
-    /// Its ControllerDeployment, of the emulated version of Gardener.
+    /// Returns its ControllerDeployment for an emulated version of Gardener.
     pub fn deployment(&self, version: &str) -> ControllerDeployment {
         let reference = format!("{BUILT_IN_CHARTS}{}:{version}", self.name);
         ControllerDeployment {
@@ -112,7 +112,7 @@ impl ExtensionInfo {
         }
     }
 
-    /// Its ControllerRegistration.
+    /// Returns its ControllerRegistration.
     pub fn registration(&self) -> ControllerRegistration {
         let mut registration = ControllerRegistration { metadata: named(self.name), ..Default::default() };
         registration.spec.deployment = Some(ControllerRegistrationDeployment {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a landscape came to a halt.
+//! Reasons for which a landscape halts.
 
 use clock::Instant;
 use eventlog::livelock::LiveLock;
 
 use crate::component::Component;
 
-/// Why a landscape came to a halt.
+/// Reason for which a landscape has halted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
-    /// Controllers answered one another without end; the landscape has stopped for good.
+    /// Controllers reacted to one another in an endless cycle; the landscape has stopped permanently.
     #[error("{0}")]
     LiveLock(LiveLock),
     /// A task of a component panicked: a bug.
@@ -18,25 +18,25 @@ pub enum Failure {
     /// A component ended by itself.
     #[error("{component} ended with exit code {code}: {last_line}")]
     Ended {
-        /// Which one.
+        /// The component.
         component: Component,
-        /// Its exit code.
+        /// Exit code of the component.
         code: u8,
-        /// The last line that it printed.
+        /// Last line of its output.
         last_line: String,
     },
-    /// What was waited for cannot come: nothing is runnable and no timer is left that may fire.
+    /// The awaited result cannot occur: nothing is runnable and no timer is left that may fire.
     #[error("nothing happens any more at {at}; waiting: {}", waiting.join(", "))]
     Stuck {
         /// Landscape time.
         at: Instant,
-        /// Who is alive, and when the next timer is due.
+        /// Running components, and the due time of the next timer.
         waiting: Vec<String>,
     },
-    /// A request of the landscape itself was refused.
+    /// A request of the landscape itself failed.
     #[error("cannot {0}: {1}")]
     Refused(String, controller::Error),
-    /// The log's entries do not lead to the state that is served.
+    /// Replaying the log's entries does not produce the served state.
     #[error("replay differs from the live state: {0}")]
     Replay(String),
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A landscape: components, the log and the time they share.
+//! A landscape: components, the log and their common clock.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,7 +36,7 @@ pub struct Landscape {
     host: Host,
     log: MemoryLog,
     guarded: Arc<dyn EventLog>,
-    found: livelock::Found,
+    found: livelock::Finding,
     random: Random,
     shared: Shared,
     lines: Arc<Mutex<Vec<Line>>>,
@@ -53,53 +53,53 @@ pub struct Line {
     pub at: Instant,
     /// Component and instance.
     pub component: String,
-    /// The line.
+    /// Text without line end.
     pub text: String,
 }
 
-/// What a landscape has counted so far.
+/// Counters of a landscape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// Entries of the canonical log.
+    /// Number of entries of the canonical log.
     pub entries: u64,
     /// Last revision.
     pub revision: u64,
-    /// Timers that fired.
+    /// Number of timers that fired.
     pub timers: u64,
-    /// Objects that exist.
+    /// Number of existing objects.
     pub objects: u64,
-    /// Requests that components and clients made.
+    /// Number of requests from components and clients.
     pub requests: u64,
 }
 
-/// What a landscape holds in memory, by owner: bytes of contents, where it does not say otherwise. What the allocator and
-/// maps add, and the copies that components share with the API servers, are not counted.
+/// Memory of a landscape, by owner: bytes of contents, unless documented otherwise. Overhead of the allocator and of
+/// maps, and copies that components share with the API servers, are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Memory {
-    /// The log: objects that exist.
+    /// The log: existing objects.
     pub objects: usize,
-    /// The log: heads of entries, contents of the newest.
+    /// The log: headers of entries, contents of the newest.
     pub entries: usize,
     /// The log: contents of older entries, packed.
     pub packed: usize,
-    /// API servers: how many objects are decoded.
+    /// API servers: number of decoded objects.
     pub decoded: usize,
-    /// API servers: objects of recent changes, shared bytes counted each time.
+    /// API servers: objects of recent changes; shared bytes are counted each time.
     pub recent: usize,
 }
 
-/// Bytes of recent changes that each resource remembers: nobody continues a list, and no watch begins in the past.
+/// Bytes of recent changes that each resource retains: no client continues a list, and no watch begins in the past.
 const RECENT_BYTES: usize = 1 << 20;
-/// Entries that a replay holds at once.
+/// Number of entries that a replay holds at once.
 const REPLAYED_AT_ONCE: u64 = 8192;
 
-/// How long before its start a landscape is set up, so that everything is ready when it begins.
+/// Duration of the setup before the start of a landscape, so that everything is ready when it begins.
 const LEAD: TimeDelta = TimeDelta::minutes(5);
 
 impl Landscape {
-    /// Starts everything and waits until the landscape has what an operator gives it: the clusters `garden` and
+    /// Starts all components and waits until the initial objects of an operator exist: the clusters `garden` and
     /// `seed--NAME`, the namespace `garden` with the domain secrets, the registrations of all usual extensions, and
-    /// Seeds that are ready. All this has happened in the five minutes before `options.start`.
+    /// ready Seeds. This happens in the five minutes before `options.start`.
     pub fn start(options: Options) -> Result<Self, Failure> {
         let mut landscape = Self::empty(options);
         landscape.start_component(Component::Apiserver);
@@ -181,7 +181,7 @@ impl Landscape {
         components
     }
 
-    /// What a server stands on; each server is a writer of its own.
+    /// Foundation of a server; each server is a writer of its own.
     pub(crate) fn foundation(&mut self) -> Foundation {
         self.writers += 1;
         Foundation {
@@ -199,7 +199,7 @@ impl Landscape {
         self.runtime.tasks()
     }
 
-    /// The context of a component or client.
+    /// Context of a component or client.
     pub(crate) fn context(&self, identity: Identity, user: User, tasks: Tasks) -> Context {
         let name = format!("{}/{}", identity.component, identity.instance);
         let (lines, clock) = (self.lines.clone(), self.clock());
@@ -227,7 +227,7 @@ impl Landscape {
         counted.sharing(&self.shared)
     }
 
-    /// A context for requests as `user`, a member of `system:masters`.
+    /// Context for requests as `user`, a member of `system:masters`.
     pub fn client(&self, user: &str) -> Context {
         let identity = Identity { component: "client".into(), instance: user.into(), version: "".into() };
         let groups = vec!["system:masters".into(), "system:authenticated".into()];
@@ -246,14 +246,14 @@ impl Landscape {
             let running = crate::start::start(self, &component);
             if let Component::Gardenlet(seed) = &component {
                 let (host, seed, owner) = (self.host.clone(), seed.clone(), component.to_string());
-                // The log of a simulation can always be reached.
+                // The log of a simulation is always reachable.
                 self.clients.spawn(async move { drop(host.start_renewing(&seed, &owner).await) });
             }
             self.components.insert(component, running);
         }
     }
 
-    /// Asks a component to stop, and waits until it has; how it ended. No time passes.
+    /// Stops a component, and waits for its end; returns its exit. No time passes.
     pub fn stop_component(&mut self, component: &Component) -> Result<Option<Exit>, Failure> {
         let Some(running) = self.components.remove(component) else { return Ok(None) };
         self.detach(component);
@@ -264,7 +264,7 @@ impl Landscape {
         Ok(running.exit())
     }
 
-    /// Ends a component between two of its steps: it gets no chance to do anything. No time passes.
+    /// Ends a component between two of its steps, without a chance to react. No time passes.
     pub fn crash_component(&mut self, component: &Component) -> Result<(), Failure> {
         let Some(running) = self.components.remove(component) else { return Ok(()) };
         self.detach(component);
@@ -274,11 +274,11 @@ impl Landscape {
         self.stop_heart(component)
     }
 
-    /// A gardenlet that has ended shows no more that it lives.
+    /// Stops the renewals of a gardenlet that has ended.
     fn stop_heart(&self, component: &Component) -> Result<(), Failure> {
         let Component::Gardenlet(seed) = component else { return Ok(()) };
         let (host, seed, owner) = (self.host.clone(), seed.clone(), component.to_string());
-        // The log of a simulation can always be reached.
+        // The log of a simulation is always reachable.
         self.run(async move { drop(host.stop_renewing(&seed, &owner).await) })
     }
 
@@ -288,7 +288,7 @@ impl Landscape {
         }
     }
 
-    /// The components that run.
+    /// Running components.
     pub fn components(&self) -> impl Iterator<Item = &Component> {
         self.components.keys()
     }
@@ -308,12 +308,12 @@ impl Landscape {
         &self.random
     }
 
-    /// What the landscape was made of.
+    /// Options with which the landscape was started.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// The front door.
+    /// Host of the landscape.
     pub fn host(&self) -> &Host {
         &self.host
     }
@@ -323,17 +323,17 @@ impl Landscape {
         &self.log
     }
 
-    /// Lines that components printed so far.
+    /// Lines that components have printed so far.
     pub fn lines(&self) -> Vec<Line> {
         self.lines.lock().clone()
     }
 
-    /// Runs a future, mostly a request, to its end. No time passes.
+    /// Runs a future, usually a request, to its end. No time passes.
     pub fn run<T>(&self, future: impl Future<Output = T>) -> Result<T, Failure> {
         self.drive(Advance::Not, future)?.ok_or_else(|| self.stuck())
     }
 
-    /// Runs until the future has its result, which may take time; `None` if it has none at `limit`.
+    /// Runs until the future has a result, while time passes; `None` if it has none at `limit`.
     pub fn run_until_done<T>(&self, limit: Instant, future: impl Future<Output = T>) -> Result<Option<T>, Failure> {
         let done = self.drive(Advance::Until(limit), future)?;
         if done.is_none() {
@@ -342,18 +342,18 @@ impl Landscape {
         Ok(done)
     }
 
-    /// Lets time pass up to an instant, through every timer on the way, and settles there.
+    /// Advances time to an instant, through every timer on the way, and settles there.
     pub fn run_until(&self, instant: Instant) -> Result<(), Failure> {
         self.run_until_done(instant, std::future::pending::<()>()).map(|_| ())
     }
 
-    /// Lets time pass as long as work is in progress, at most up to `limit`: calendar timers that come after the last
-    /// work timer do not fire.
+    /// Advances time while work is in progress, at most to `limit`: calendar timers after the last work timer do not
+    /// fire.
     pub fn run_until_idle(&self, limit: Instant) -> Result<(), Failure> {
         self.drive(Advance::WhileWork(limit), std::future::pending::<()>()).map(|_| ())
     }
 
-    /// Lets everybody finish what can be done at this instant.
+    /// Runs until all components are idle at this instant.
     pub fn settle(&self) -> Result<(), Failure> {
         self.drive(Advance::Not, std::future::pending::<()>()).map(|_| ())
     }
@@ -386,7 +386,7 @@ impl Landscape {
         Failure::Stuck { at: self.now(), waiting }
     }
 
-    /// What has been counted so far.
+    /// Counters so far.
     pub fn counts(&self) -> Counts {
         Counts {
             entries: self.log.entries(),
@@ -397,7 +397,7 @@ impl Landscape {
         }
     }
 
-    /// What is held in memory, by owner.
+    /// Memory by owner.
     pub fn memory(&self) -> Memory {
         let Account { objects, entries, packed } = self.log.account();
         let (decoded, recent) = self.host.account();
@@ -421,8 +421,8 @@ impl Landscape {
         Ok(bytes)
     }
 
-    /// Folds the log from its beginning (or from what is retained) and compares with the log's state and with what the
-    /// servers answer, object by object.
+    /// Folds the log from its beginning (or from its oldest retained entry), and compares the result with the log's
+    /// state and with the servers' responses, object by object.
     pub fn replay_equals_live(&self) -> Result<(), Failure> {
         let replay = self.replay(drop)?;
         let live = self.run(self.log.state_at(self.log.head()))?.map_err(|e| Failure::Replay(e.to_string()))?;
@@ -442,7 +442,7 @@ impl Landscape {
         served.map_err(Failure::Replay)
     }
 
-    /// Folds what is retained of the log, and hands over each entry's canonical form.
+    /// Folds the retained log, and passes each entry's canonical form to `each`.
     fn replay(&self, mut each: impl FnMut(Vec<u8>)) -> Result<Replay, Failure> {
         let (from, head) = (self.log.compacted(), self.log.head());
         let failed = |error: eventlog::ReadError| Failure::Replay(error.to_string());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! All components of a landscape in one process, on the simulated clock.
 //!
-//! **Invariants.** No rules: everything that happens is done by components, through the API. One thread; nothing here
-//! or below it knows another source of time or of randomness than the clock and the seed.
+//! **Invariants.** No rules: components do everything, through the API. One thread; this crate and its dependencies use
+//! no other source of time or of randomness than the clock and the seed.
 //!
-//! **Tour.** [`Landscape`] the whole, and [`Options`] what it is made of; [`component`] its parts, `start` how they are
-//! started; `bootstrap` and [`extensions`] what an operator gives it; [`runtime`] the thread and its clock;
-//! `livelock` the guard against endless answers; [`failure`] how it can come to a halt; [`wait`] waiting for objects;
+//! **Tour.** [`Landscape`] the landscape, and [`Options`] its parameters; [`component`] its components, `start` their
+//! start; `bootstrap` and [`extensions`] its initial objects; [`runtime`] the thread and its clock; `livelock` the
+//! guard against endless cycles; [`failure`] the reasons for which it can halt; [`wait`] waiting for objects;
 //! [`preset`] and [`bench`] for tests and benchmarks.
 
 pub mod bench;

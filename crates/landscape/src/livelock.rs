@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guard against controllers that answer one another for ever within one instant, or make new objects without end: a
-//! simulation fails.
+//! Guard against controllers that react to one another in an endless cycle within one instant, or create objects
+//! without end: a simulation fails.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use parking_lot::Mutex;
 
 use crate::runtime::Stop;
 
-/// What the guard has found.
+/// Live-lock that the guard has found.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found(Arc<Mutex<Option<LiveLock>>>);
+pub(crate) struct Finding(Arc<Mutex<Option<LiveLock>>>);
 
-impl Found {
+impl Finding {
     pub(crate) fn live_lock(&self) -> Option<LiveLock> {
         self.0.lock().clone()
     }
 }
 
-/// A log that closes itself, and stops the runtime, when an instant has too many writes.
-pub(crate) fn guarded(log: MemoryLog, clock: Clock, stop: Stop) -> (Arc<dyn EventLog>, Found) {
-    let found = Found::default();
+/// Returns a log that refuses writes and stops the runtime when an instant has too many writes.
+pub(crate) fn guarded(log: MemoryLog, clock: Clock, stop: Stop) -> (Arc<dyn EventLog>, Finding) {
+    let found = Finding::default();
     let (behind, first, writes) =
         (Arc::new(log.clone()), found.clone(), Mutex::new((Writes::default(), Creations::default())));
     let guarded = Observed::new(behind, move |append: &Append| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a landscape is made of.
+//! Parameters of a landscape.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use clock::Instant;
 use domain::profile::Profile;
 use domain::validation::shoot::Gates;
 
-/// Version of Gardener that a landscape emulates unless it is told otherwise.
+/// Default version of Gardener that a landscape emulates.
 pub const GARDENER_VERSION: &str = domain::skew::releases::EMULATED;
 
 /// Internal domain of the landscape's Shoots.
 pub const INTERNAL_DOMAIN: &str = "internal.sandbox.example.org";
 
-/// When gardenlets reconcile Shoots that nobody changed.
+/// Schedule by which gardenlets reconcile unchanged Shoots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sync {
     /// Once a day, in the maintenance time window.
@@ -26,25 +26,25 @@ pub enum Sync {
     Hourly,
 }
 
-/// What a landscape is made of; fixed when it is started.
+/// Parameters of a landscape; immutable once it is started.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Seed of all randomness.
     pub seed: u64,
     /// Landscape time at the start.
     pub start: Instant,
-    /// Documents or upstream.
+    /// Profile of behaviour: requirements documents or upstream.
     pub profile: Profile,
-    /// Seeds as gardenlets are to register them; each gets a gardenlet and a provider-local.
+    /// Seeds that gardenlets register; each gets a gardenlet and a provider-local.
     pub seeds: Vec<Seed>,
-    /// Controllers of gardener-controller-manager that are left out, `shoot-maintenance`.
+    /// Disabled controllers of gardener-controller-manager, for example `shoot-maintenance`.
     pub disabled: BTreeSet<&'static str>,
-    /// Seed of a schedule to explore: order of the timers of an instant, delays of tasks and with them of what watches
-    /// deliver, next key of a work queue. `None`: the one schedule that every landscape has.
+    /// Seed of a schedule to explore: order of the timers of an instant, delays of tasks and thus of watch events, next
+    /// key of a work queue. `None`: the default schedule of every landscape.
     pub schedule: Option<u64>,
-    /// How many entries of history to keep at least; `None` keeps all.
+    /// Minimum number of entries of history that are retained; `None` retains all.
     pub history: Option<u64>,
-    /// When unchanged Shoots are reconciled.
+    /// Schedule by which unchanged Shoots are reconciled.
     pub sync: Sync,
     /// Kubernetes version of the clusters `garden` and `seed--NAME`.
     pub kubernetes_version: String,
@@ -52,13 +52,13 @@ pub struct Options {
     pub gardener_version: String,
     /// Feature gates of gardener-apiserver.
     pub gates: Gates,
-    /// Whether Deployments and the like get pods, which run on nodes, as in a landscape of processes. Otherwise they are
-    /// objects and nothing else.
+    /// True if workloads such as Deployments get pods, which run on nodes, as in a landscape of processes. Otherwise
+    /// they are only objects.
     pub workload: bool,
 }
 
 impl Options {
-    /// A landscape with one seed, `local`, of provider and region `local`.
+    /// Parameters of a landscape with one seed, `local`, of provider and region `local`.
     pub fn new(seed: u64, start: Instant) -> Self {
         Self {
             seed,
@@ -77,7 +77,7 @@ impl Options {
     }
 }
 
-/// The Seed `local`: provider and region `local`, room for any number of Shoots.
+/// The Seed `local`: provider and region `local`, with capacity for any number of Shoots.
 pub fn local_seed() -> Seed {
     let mut seed =
         Seed { metadata: ObjectMeta { name: "local".to_owned(), ..ObjectMeta::default() }, ..Seed::default() };
@@ -111,7 +111,7 @@ pub fn local_seed() -> Seed {
     seed.spec.dns = SeedDNS {
         provider: Some(SeedDNSProvider {
             r#type: "local".to_owned(),
-            // Each release reads the one that it knows.
+            // Each release reads the field that it knows.
             secret_ref: SecretReference { name: secret.name.clone(), namespace: secret.namespace.clone() },
             credentials_ref: Some(secret.clone()),
         }),

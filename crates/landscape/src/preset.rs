@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects of a small landscape for demonstrations, tests and benchmarks: one CloudProfile, one Project, any number of Shoots.
+//! Objects of a small landscape for demonstrations, tests and benchmarks: one CloudProfile, one Project, any number of
+//! Shoots.
 //!
-//! A [`Preset`] fits a release of Gardener: its CloudProfile has only Kubernetes versions that the release runs. The
-//! functions of this module are of the release of the requirements documents.
+//! A [`Preset`] fits a release of Gardener: its CloudProfile has only Kubernetes versions that the release supports.
+//! The functions of this module use the release of the requirements documents.
 
 use api::cluster;
 use api::core::{CloudProfile, CloudProfileReference, Project, SecretBinding, Shoot};
@@ -18,13 +19,13 @@ use domain::skew::{GardenerVersion, releases};
 use process::Context;
 use serde_json::{Value, json};
 
-/// When Kubernetes 1.26.4 of the requirements documents expires: 2023-07-28T00:00:00Z.
+/// Expiration of Kubernetes 1.26.4 in the requirements documents: 2023-07-28T00:00:00Z.
 const DOCUMENTED_EXPIRATION: DateTime<Utc> = DateTime::from_timestamp(1_690_502_400, 0).expect("in range");
 
 /// Releases with the versions and the dates of the requirements documents.
 const DOCUMENTED_VERSIONS: Releases = Releases::until(121);
 
-/// Releases whose Shoots use a CredentialsBinding: those that refuse a SecretBinding from Kubernetes 1.34 on.
+/// Releases whose Shoots use a CredentialsBinding: those that reject a SecretBinding from Kubernetes 1.34 on.
 const CREDENTIALS_BINDINGS: Releases = Releases::since(127);
 
 /// Releases whose machine images have an update strategy.
@@ -33,7 +34,7 @@ const UPDATE_STRATEGIES: Releases = Releases::since(83);
 /// Time from the start of the demonstration to the expiration of its oldest Kubernetes version.
 const BEFORE_EXPIRATION: TimeDelta = TimeDelta::hours(4);
 
-/// Last year that an object can have: years have four digits.
+/// Last valid year of an instant in an object: years have four digits.
 const LAST_YEAR: i32 = 9999;
 
 /// Namespace of the Project `demo`.
@@ -99,8 +100,8 @@ impl Preset {
         self.expiration - BEFORE_EXPIRATION
     }
 
-    /// Expiration of the oldest Kubernetes version: at the midnight of the demonstration, or, for a later start, at the next
-    /// midnight that leaves an hour. None: it would be later than the last instant that an object can have.
+    /// Expiration of the oldest Kubernetes version: at the midnight of the demonstration, or, for a later start, at the
+    /// next midnight that is at least an hour away. `None`: it would be after the last instant that an object can have.
     pub fn expiration(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let soonest = now.checked_add_signed(TimeDelta::hours(1))?;
         let expiration = if soonest <= self.expiration { self.expiration } else { midnight_after(soonest)? };
@@ -183,11 +184,11 @@ impl Preset {
         CREDENTIALS_BINDINGS.contain(self.release)
     }
 
-    /// Creates CloudProfile and Project, and, once the Project's namespace exists, the credentials; `expiration`: of the
-    /// oldest Kubernetes version.
+    /// Creates CloudProfile and Project, and, once the Project's namespace exists, the credentials; `expiration`: that
+    /// of the oldest Kubernetes version.
     ///
     /// # Errors
-    /// A refused object.
+    /// An object is rejected.
     pub async fn create(&self, admin: &Context, expiration: DateTime<Utc>) -> Result<(), Error> {
         Api::all(admin, cluster::GARDEN).create(&self.cloud_profile(expiration)).await?;
         Api::all(admin, cluster::GARDEN).create(&project()).await?;
@@ -225,7 +226,7 @@ pub fn project() -> Project {
     typed(json!({"metadata": {"name": "demo"}, "spec": {"namespace": NAMESPACE}}))
 }
 
-/// A Shoot as [`Preset::shoot`], on Kubernetes 1.26.4.
+/// Returns a Shoot like [`Preset::shoot`], on Kubernetes 1.26.4.
 pub fn shoot(name: &str) -> Shoot {
     Preset::default().shoot(name)
 }
@@ -256,7 +257,7 @@ pub fn credentials_binding() -> CredentialsBinding {
 /// Creates the objects of the requirements documents' preset.
 ///
 /// # Errors
-/// A refused object.
+/// An object is rejected.
 pub async fn create(admin: &Context) -> Result<(), Error> {
     Preset::default().create(admin, DOCUMENTED_EXPIRATION).await
 }
@@ -300,7 +301,7 @@ mod tests {
         for minor in 106..=u64::from(domain::release::NEWEST.0) {
             let gardener = GardenerVersion::release(1, minor, 0);
             let preset = Preset::of(&gardener);
-            // The requirements documents have 1.26.4 at every release that they hold for.
+            // The requirements documents have 1.26.4 for every release to which they apply.
             let has_own = minor > 120;
             let runs = |version: &String| releases::supports_kubernetes(&gardener, version);
             assert!(!has_own || preset.versions.iter().all(runs), "{gardener}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The runtime of a simulation: one thread, and a clock that moves when nothing is runnable.
+//! Runtime of a simulation: one thread, and a clock that moves when nothing is runnable.
 //!
 //! ```text
 //! tasks run ──► none runnable ──► park hook ──► one timer fires ──► its task runs ──► …
@@ -18,10 +18,10 @@ use futures::task::ArcWake;
 use parking_lot::{Mutex, MutexGuard};
 use process::Tasks;
 
-/// How far the clock may move while a future is driven.
+/// Limit up to which the clock may move while a future is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// Not at all.
+    /// The clock stands.
     Not,
     /// Through every timer up to an instant, inclusive.
     Until(Instant),
@@ -39,29 +39,29 @@ pub struct Runtime {
     schedule: Option<Random>,
 }
 
-/// What main task, hook and alarms share.
+/// State shared by the main task, the hook and the alarms.
 #[derive(Debug)]
 struct Driver {
     state: Mutex<State>,
-    /// The main task was woken and has not run since: something is runnable that tokio's queue does not show.
+    /// True if the main task was woken and has not run since: it is runnable, which tokio's queue does not show.
     main_is_woken: AtomicBool,
 }
 
 #[derive(Debug)]
 struct State {
     advance: Advance,
-    /// Nothing is runnable, and no timer may fire.
+    /// True if nothing is runnable and no timer may fire.
     idle: bool,
     stopped: bool,
     main: Option<Waker>,
 }
 
-/// Stops a runtime from within, for good. Cheap to clone.
+/// Stops a runtime permanently from within. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<Driver>);
 
 impl Stop {
-    /// No timer fires any more, and what is driven ends without a result.
+    /// Stops the runtime: no timer fires any more, and the driven future ends without a result.
     pub fn stop(&self) {
         let mut state = self.0.state();
         state.stopped = true;
@@ -72,8 +72,8 @@ impl Stop {
 }
 
 impl Runtime {
-    /// A runtime whose clock stands at `start`. With a schedule, the order of timers of one instant and delays of tasks
-    /// are drawn from it.
+    /// Creates a runtime whose clock stands at `start`. With a schedule, the order of timers of one instant and delays
+    /// of tasks are drawn from it.
     pub fn new(start: Instant, schedule: Option<Random>) -> Self {
         let clock = SimulatedClock::with_schedule(start, schedule.clone());
         let state = State { advance: Advance::Not, idle: false, stopped: false, main: None };
@@ -91,7 +91,7 @@ impl Runtime {
         &self.clock
     }
 
-    /// Wall time: it moves only when a test moves it.
+    /// Wall time: it moves only when a test advances it.
     pub fn wall(&self) -> &SimulatedClock {
         &self.wall
     }
@@ -101,7 +101,7 @@ impl Runtime {
         Tasks::on(self.tokio.handle().clone(), self.schedule.clone())
     }
 
-    /// A handle that stops the runtime from within.
+    /// Returns a handle that stops the runtime from within.
     pub fn stop(&self) -> Stop {
         Stop(self.driver.clone())
     }
@@ -117,8 +117,8 @@ impl Runtime {
             state.idle = false;
         }
         self.tokio.block_on(poll_fn(|context| {
-            // The hook wakes this task after each timer, lest the thread sleeps when a timer had nobody to wake; that
-            // is no reason to poll the future.
+            // The hook wakes this task after each timer, so that the thread does not sleep when a timer had no task to
+            // wake; that is no reason to poll the future.
             if self.driver.main_is_woken.swap(false, Ordering::Relaxed) {
                 let main = Main { driver: self.driver.clone(), waker: context.waker().clone() };
                 let waker = futures::task::waker(Arc::new(main));
@@ -159,7 +159,7 @@ impl Driver {
     }
 }
 
-/// Wakes the main task, and says so to the hook.
+/// Waker of the main task, which also notifies the hook.
 struct Main {
     driver: Arc<Driver>,
     waker: Waker,
@@ -187,7 +187,7 @@ mod tests {
         start() + TimeDelta::seconds(seconds)
     }
 
-    /// A component that wakes every ten seconds and notes when.
+    /// A component that wakes every ten seconds and records the second.
     fn toy(runtime: &Runtime, class: TimerClass) -> Arc<Mutex<Vec<i64>>> {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (clock, notes) = (Clock::new(runtime.clock().clone()), seen.clone());
@@ -219,7 +219,7 @@ mod tests {
         let (send, receive) = tokio::sync::oneshot::channel();
         runtime.tasks().spawn(async move {
             tokio::task::yield_now().await;
-            send.send(()).expect("somebody waits");
+            send.send(()).expect("the receiver waits");
         });
         let answered = runtime.drive(Advance::Until(at(100)), async {
             receive.await.expect("answered");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_nobody_waits_for_holds_nothing_up() {
+    fn an_unpolled_timer_delays_nothing() {
         let runtime = Runtime::new(start(), None);
         let clock = Clock::new(runtime.clock().clone());
         let _never_polled = clock.sleep(TimeDelta::seconds(5), TimerClass::Work);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a server answers what the log holds.
+//! Comparison of a server's responses with the log.
 
 use api::constants::namespace;
 use eventlog::{Key, Revision, Sections};
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Reads an object from its server and compares it with its sections.
 ///
 /// # Errors
-/// What differs.
+/// The difference.
 pub(crate) async fn is_served(
     client: &Context,
     key: &Key,
@@ -26,7 +26,7 @@ pub(crate) async fn is_served(
     let response = client.transport.send(request).await.map_err(|error| failed(&error))?;
     let body = response.into_body().collect().await.map_err(|error| failed(&error))?.to_bytes();
     let mut served: Value = serde_json::from_slice(&body).map_err(|error| failed(&error))?;
-    // That somebody lives is in no log.
+    // Renewals of living gardenlets are not in the log.
     if &*key.resource == "coordination.k8s.io/leases" && &*key.namespace == namespace::SEED_LEASE {
         for lease in [&mut stored, &mut served] {
             lease["spec"].as_object_mut().map(|spec| spec.remove("renewTime"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How each component is started in a simulation.
+//! Start of each component in a simulation.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::component::{Component, Running};
 use crate::landscape::Landscape;
 use crate::options::Sync;
 
-/// Domain under which Shoots without a domain of their own get one.
+/// Parent domain of Shoots without a domain of their own.
 pub const DEFAULT_DOMAIN: &str = "sandbox.example.org";
 
-/// How long a simulated pod of a Shoot takes to end, as in a landscape of processes.
+/// Termination duration of a simulated pod of a Shoot in seconds, as in a landscape of processes.
 const POD_END_SECONDS: i64 = 5;
 
-/// Shoots that a seed takes: more than anybody simulates on one.
+/// Maximum number of Shoots per seed: more than any simulation creates.
 const SHOOTS_PER_SEED: u32 = 100_000;
 
-/// Starts a component on tasks of its own.
+/// Starts a component with its own tasks.
 pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running {
     let version = landscape.options().gardener_version.clone();
     let tasks = landscape.tasks();

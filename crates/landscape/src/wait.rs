@@ -5,7 +5,7 @@ use controller::api::{ListOptions, WatchStream};
 use controller::{Api, Error, Readable, WatchEvent};
 use std::collections::BTreeSet;
 
-/// Resolves with the object as soon as it exists and is as wanted.
+/// Returns the object as soon as it exists and fulfils a condition.
 pub async fn for_object<K: Readable + apimachinery::Resource + Clone>(
     api: &Api<K>,
     name: &str,
@@ -29,7 +29,7 @@ pub async fn for_object<K: Readable + apimachinery::Resource + Clone>(
     }
 }
 
-/// Resolves as soon as so many objects of the scope were as wanted at some time.
+/// Returns as soon as this number of objects of the scope have fulfilled a condition at some time.
 pub async fn for_count<K: Readable + apimachinery::Resource + Clone>(
     api: &Api<K>,
     count: usize,

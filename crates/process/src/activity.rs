@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a process has under way: requests, and how far its watches have come.
+//! Activity of a process: pending requests, and the progress of its watches.
 //!
-//! [`counted`] wraps a transport. A request is under way until its response has been read or dropped; a watch is not,
-//! but has a number, which the request carries, and its lines are counted as its reader gets them.
+//! [`counted`] wraps a transport. A request is pending until its response has been read or dropped; a watch is never
+//! pending, but has a number, which its request carries, and its lines are counted as they are read.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,47 +19,47 @@ use crate::https::is_watch;
 use crate::participant::{PARTICIPANT_HEADER, WATCH_HEADER, Watching};
 use crate::transport::{Body, BodyError, Request, Transport};
 
-/// What a process has under way: requests and watches. Cheap to clone.
+/// Pending requests and open watches of a process. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Activity(Arc<ActivityInner>);
 
 #[derive(Debug, Default)]
 struct ActivityInner {
     requests: AtomicUsize,
-    /// Number of the watch that was asked for last.
+    /// Number of the latest watch.
     numbered: AtomicU64,
     watching: Mutex<Watching>,
 }
 
 impl Activity {
-    /// A request begins; it ends when the value is dropped.
+    /// Registers a pending request; it ends when the value is dropped.
     pub fn request(&self) -> UnderWay {
         self.0.requests.fetch_add(1, Ordering::Relaxed);
         UnderWay(self.clone())
     }
 
-    /// Watches are numbered from behind this one on.
+    /// Sets the number after which new watches are numbered.
     pub fn number_from(&self, number: u64) {
         self.0.numbered.store(number, Ordering::Relaxed);
     }
 
-    /// The number of a watch that is about to be asked for.
+    /// Returns the number for a new watch.
     fn next_watch(&self) -> u64 {
         self.0.numbered.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The watch with this number was opened; it is closed when the value is dropped.
+    /// Registers an open watch with this number; it is closed when the value is dropped.
     pub fn watch(&self, number: u64) -> OpenWatch {
         self.state().0.insert(number, 0);
         OpenWatch { activity: self.clone(), number }
     }
 
-    /// Whether a request is under way.
+    /// True if a request is pending.
     pub fn is_busy(&self) -> bool {
         self.0.requests.load(Ordering::Relaxed) > 0
     }
 
-    /// The open watches, and how far they have come.
+    /// Returns the open watches, and the number of lines read of each.
     pub fn watching(&self) -> Watching {
         self.state().clone()
     }
@@ -69,7 +69,7 @@ impl Activity {
     }
 }
 
-/// A request that is under way.
+/// A pending request.
 #[derive(Debug)]
 pub struct UnderWay(Activity);
 
@@ -79,7 +79,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// A watch that is open.
+/// An open watch.
 #[derive(Debug)]
 pub struct OpenWatch {
     activity: Activity,
@@ -87,7 +87,7 @@ pub struct OpenWatch {
 }
 
 impl OpenWatch {
-    /// The reader has been given more lines.
+    /// Counts further lines that were read.
     fn has_read(&self, lines: u64) {
         if let Some(read) = self.activity.state().0.get_mut(&self.number) {
             *read += lines;
@@ -101,8 +101,8 @@ impl Drop for OpenWatch {
     }
 }
 
-/// A transport whose requests and watches are noted in `activity`, and carry the participant's name; watches also carry
-/// their number.
+/// Returns a transport whose requests and watches are registered in `activity`, and carry the participant's name;
+/// watches also carry their number.
 pub fn counted(transport: Transport, activity: &Activity, participant: &HeaderValue) -> Transport {
     let (activity, participant) = (activity.clone(), participant.clone());
     let shared = transport.shared().clone();
@@ -132,7 +132,7 @@ enum Note {
     Watch(OpenWatch),
 }
 
-/// A body that ends its note when it ends.
+/// A body that unregisters its request or watch when it ends.
 struct Noted {
     body: Body,
     note: Option<Note>,
@@ -164,7 +164,7 @@ impl http_body::Body for Noted {
     }
 }
 
-/// How many lines end in these bytes.
+/// Number of line ends in these bytes.
 fn lines(data: &Bytes) -> u64 {
     memchr::memchr_iter(b'\n', data).count() as u64
 }

@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How often, and with which pauses, a process tries what must succeed before it is ready.
+//! Retries of steps that must succeed before a process is ready.
 //!
-//! Other processes start, stop and write at the same time. If a server is not there yet, or an object has changed
-//! meanwhile, the process tries again, with pauses that grow. The caller does not try again what cannot succeed: a refusal,
-//! or a wrong configuration.
+//! Other processes start, stop and write at the same time. If a server is not ready yet, or an object has changed
+//! meanwhile, the process retries, with growing pauses. The caller does not retry permanent failures: a rejected
+//! request, or a wrong configuration.
 
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
 
 use crate::Context;
 
-/// Wall time between the first two count; doubled each time.
+/// Wall time between the first two attempts; doubled each time.
 const FIRST_PAUSE: TimeDelta = TimeDelta::milliseconds(50);
-/// The longest such time.
+/// Maximum wall time between two attempts.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(2);
-/// Attempts that are worth it: some 30 s.
+/// Maximum number of attempts; they take some 30 s.
 const ATTEMPTS: u32 = 20;
-/// Attempts in a simulation, where wall time stands: as many as others may write in between.
+/// Maximum number of attempts in a simulation, where wall time stands: enough for conflicts with concurrent writes.
 const AT_ONCE: u32 = 5;
 
-/// Counts count.
+/// Counter of attempts.
 #[derive(Debug)]
 pub struct Attempts {
-    /// `None`: there is no wall time to wait in.
+    /// Clock for the pauses; `None`: wall time stands.
     wall: Option<Clock>,
     count: u32,
 }
 
 impl Attempts {
-    /// Of a component that starts.
+    /// Creates the counter of a component that starts.
     pub fn of(context: &Context) -> Self {
         Self { wall: context.tasks.catches().then(|| context.wall.clone()), count: 0 }
     }
 
-    /// In wall time.
+    /// Creates a counter with pauses in wall time.
     pub fn on(wall: Clock) -> Self {
         Self { wall: Some(wall), count: 0 }
     }
 
-    /// An attempt failed: waits until it is time for the next one; false: there is to be none.
+    /// Waits after a failed attempt until the next one; returns false if there is to be none.
     pub async fn again(&mut self) -> bool {
         let count = self.count;
         self.count += 1;

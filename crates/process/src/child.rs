@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The contract between a process of a landscape and who starts it.
+//! Contract between a process of a landscape and its parent.
 //!
-//! | stream | carries |
+//! | stream | content |
 //! | --- | --- |
-//! | standard input | one line of JSON, the [`Assignment`]; then nothing, until its end asks the process to stop |
-//! | standard output | lines of JSON, [`Said`]: one when the process is ready, one for each panic that it goes on after, and one whenever it does not want to be asked any more, or does again |
-//! | standard error | everything that it has to say |
+//! | standard input | one line of JSON, the [`Assignment`]; then nothing; its end requests the end of the process |
+//! | standard output | lines of JSON, [`Said`]: one when the process is ready, one for each panic that it survives, and one whenever it becomes unready or ready again |
+//! | standard error | log lines and errors |
 //!
-//! The process ends within [`LAST_WORDS`] of wall time after its standard input has, whatever it is doing: no parent
-//! leaves processes behind, however it ended. Exit code 0: it was asked to stop; otherwise the last line says why.
+//! The process ends within [`LAST_WORDS`] of wall time after its standard input has ended, even if a task is still
+//! running: no parent leaves processes behind, even if it was killed. Exit code 0: the process was stopped; otherwise
+//! the last line has the reason.
 //!
-//! A process that the landscape did not start, in a container of its own, asks the host for its assignment
-//! ([`Joining`], at [`JOIN_PATH`]). For such a process SIGTERM and the end of its Lease stand for the end of standard input;
-//! everything else is as for the others.
+//! A process that the landscape did not start, in a container of its own, requests its assignment from the host
+//! ([`Joining`], at [`JOIN_PATH`]). For such a process SIGTERM and the deletion of its Lease replace the end of
+//! standard input; everything else is the same.
 //!
-//! **Invariants.** Nothing of the environment counts: a process gets everything in its assignment, keys included, and
+//! **Invariants.** The environment has no effect: a process gets everything in its assignment, keys included, and
 //! nothing of that is in a file or in its arguments.
 
 use std::collections::BTreeMap;
@@ -41,38 +42,38 @@ use crate::{Context, Exit, Identity, Output, Transport, TransportError};
 /// Wall time between the end of standard input and the end of the process.
 pub const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Where a process asks for its assignment that the host did not start: `POST`, a [`Joining`], answered with an
-/// [`Assignment`]. It is for administrators of cluster `runtime`, who may start pods there, too.
+/// Path at which a process that the host did not start requests its assignment: `POST`, a [`Joining`], answered with an
+/// [`Assignment`]. The user must be an administrator of cluster `runtime`, and so may start pods there, too.
 pub const JOIN_PATH: &str = "/clusters/runtime/terrarium/components";
 
 /// Header of every request of a process: [`Assignment::participant`].
 pub const INSTANCE_HEADER: HeaderName = HeaderName::from_static("terrarium-instance");
-/// Header of an answer that stands for none: the request was to reach nobody.
+/// Header of a response that simulates an unreachable server: the client fails as if there was no response.
 pub const UNREACHABLE_HEADER: HeaderName = HeaderName::from_static("terrarium-unreachable");
 
-/// A process that asks to join the landscape.
+/// Request of a process to join the landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Joining {
-    /// Name in the field, `gardener-apiserver`.
+    /// Name of the component, as upstream: `gardener-apiserver`.
     pub component: String,
-    /// Its own name, as that of a pod: a later process of this name takes the place of the one before.
+    /// The process's own name, used like a pod's: a later process of this name replaces the earlier one.
     pub instance: String,
     /// Emulated version, `v1.120.0`.
     pub version: String,
-    /// Name or address under which the host reaches it, without port.
+    /// Name or address at which the host reaches the process, without port.
     pub host: String,
 }
 
-/// What a process gets on standard input when it is started.
+/// Parameters of a process, read from standard input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Assignment {
-    /// Name in the field, `gardener-controller-manager`.
+    /// Name of the component, as upstream: `gardener-controller-manager`.
     pub component: String,
-    /// The pod's name.
+    /// Name of the pod.
     pub instance: String,
-    /// The logical cluster of the pod.
+    /// Logical cluster of the pod.
     pub cluster: String,
     /// Emulated version, `v1.120.0`.
     pub version: String,
@@ -84,43 +85,43 @@ pub struct Assignment {
     pub env: BTreeMap<String, String>,
     /// Content of the files that are mounted into the container, by path.
     pub files: BTreeMap<String, String>,
-    /// `host:port` of the landscape.
+    /// `host:port` of the landscape's server.
     pub server: String,
-    /// Certificates, as PEM, by which the server is known.
+    /// Certificates of the server's authorities, as PEM.
     pub authorities: String,
     /// The process's own certificate.
     pub certificate: Pair,
-    /// Number of the writer, for a process that writes to the log itself: different for each process.
+    /// Id of the writer, for a process that appends to the log itself: distinct for each process.
     pub writer: u64,
-    /// File of the landscape's dial (see [`crate::dial`]); empty: there is none.
+    /// File of the landscape's dial (see [`crate::dial`]); empty: there is no dial.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dial: String,
-    /// Who may do what in the landscape: the mode of authorization; empty: every authenticated user may do everything.
+    /// Authorization mode of the landscape; empty: every authenticated user may do everything.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub authorization: String,
-    /// For a process that serves.
+    /// Parameters of a process that serves; `None`: it does not serve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serving: Option<Serving>,
 }
 
-/// What a process needs to serve behind its host.
+/// Parameters of a process that serves behind its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Serving {
     /// Certificate of the server.
     pub certificate: Pair,
-    /// Certificates, as PEM, by which front proxies are known: their headers name the user of a request.
+    /// Certificates of front proxies' authorities, as PEM: headers of these proxies name the user of a request.
     pub front_proxies: String,
-    /// Where it listens; `None`: at a free port of this machine's loopback.
+    /// Address to listen on; `None`: a free port of this machine's loopback.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<SocketAddr>,
-    /// Name or address under which the host reaches it, without port; empty: where it listens.
+    /// Name or address at which the host reaches the process, without port; empty: the address to listen on.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub host: String,
 }
 
 impl Serving {
-    /// The address for the others, `host:port`, from the one where it listens.
+    /// Returns the address for clients, `host:port`, given the address of the listener.
     pub fn address(&self, listens: SocketAddr) -> String {
         match self.host.as_str() {
             "" => listens.to_string(),
@@ -130,45 +131,45 @@ impl Serving {
     }
 }
 
-/// What a process says when it is ready.
+/// Report of a process that it is ready.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ready {
     /// Version of the program itself.
     pub program: String,
-    /// Where it serves, if it does: `host:port`.
+    /// Address of the process's server, `host:port`; empty if it does not serve.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub address: String,
 }
 
-/// Why a process that was ready is not any more: it runs, and waits.
+/// Reason for which a ready process has become unready: it runs, and waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Unready {
-    /// In a word, as conditions have it; empty: it is ready again.
+    /// Reason in CamelCase, as in conditions; empty: the process is ready again.
     pub reason: String,
-    /// In a sentence.
+    /// Message in a sentence.
     pub message: String,
 }
 
-/// The state of a component, as it reports it: a line on standard output of a process.
+/// State of a component, as reported: a line on standard output of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// The process is ready.
     Ready(Ready),
-    /// Something in it panicked, and is begun anew.
+    /// A task of the process panicked, and is restarted.
     Panicked(Panicked),
-    /// It does not want to be asked; `None`: it does again.
+    /// The process reports that it is not ready; `None`: ready again.
     Unready(Option<Unready>),
 }
 
-/// The field that only a [`Panicked`] line has.
+/// Field that only a [`Panicked`] line has.
 const PANICKED: &str = "panicked";
-/// The field that only an [`Unready`] line has.
+/// Field that only an [`Unready`] line has.
 const UNREADY: &str = "unready";
 
 impl Said {
-    /// The line for it.
+    /// Formats the state as a line.
     fn to_line(&self) -> String {
         match self {
             Self::Ready(ready) => serde_json::to_string(ready).unwrap_or_default(),
@@ -177,7 +178,7 @@ impl Said {
         }
     }
 
-    /// Reads a line; `None`: it is something else.
+    /// Parses a line; `None` for other lines.
     pub fn read(line: &str) -> Option<Self> {
         let mut tree: serde_json::Value = serde_json::from_str(line).ok().filter(serde_json::Value::is_object)?;
         if let Some(panicked) = tree.get_mut(PANICKED) {
@@ -191,13 +192,13 @@ impl Said {
     }
 }
 
-/// Name among the participants in landscape time of the process of a pod.
+/// Name of a pod's process among the participants in landscape time.
 pub fn participant(cluster: &str, pod: &str) -> String {
     format!("{cluster}/{pod}")
 }
 
 impl Assignment {
-    /// Who the process is.
+    /// Identity of the process.
     pub fn identity(&self) -> Identity {
         Identity {
             component: self.component.as_str().into(),
@@ -211,12 +212,13 @@ impl Assignment {
         participant(&self.cluster, &self.instance)
     }
 
-    /// Whether the process may be on another machine than its host.
+    /// True if the process may run on another machine than its host.
     fn is_elsewhere(&self) -> bool {
         self.serving.as_ref().is_some_and(|serving| !serving.host.is_empty())
     }
 
-    /// Way to the landscape, with the process's certificate and name. An answer that stands for none is none.
+    /// Creates the transport to the landscape, with the process's certificate and name. A response with
+    /// [`UNREACHABLE_HEADER`] becomes an error.
     ///
     /// # Errors
     /// The assignment holds no certificates, or no address.
@@ -236,7 +238,8 @@ impl Assignment {
     }
 }
 
-/// A transport with the name of a process on its requests. An answer that stands for none is none.
+/// Returns a transport that sets the name of a process on its requests. A response with [`UNREACHABLE_HEADER`] becomes
+/// an error.
 pub(crate) fn named(transport: Transport, name: HeaderValue) -> Transport {
     let shared = transport.shared().clone();
     let named = Transport::new(move |mut request| {
@@ -253,11 +256,11 @@ pub(crate) fn named(transport: Transport, name: HeaderValue) -> Transport {
     named.sharing(&shared)
 }
 
-/// Reads the assignment, and from then on watches for the end of standard input; what is returned resolves then. From now
+/// Reads the assignment, and from then on watches standard input; the returned receiver resolves at its end. From now
 /// on, panics are lines on standard error.
 ///
 /// # Errors
-/// What is wrong with the first line.
+/// The first line is not a valid assignment.
 pub fn assignment() -> Result<(Assignment, oneshot::Receiver<()>), String> {
     say_panics(say);
     let mut line = String::new();
@@ -283,7 +286,7 @@ fn watch_for_the_end(ended: oneshot::Sender<()>) {
     last_words();
 }
 
-/// Nothing that the component does may keep the process.
+/// Ends the process at the end of its grace period, even if the component still runs.
 fn last_words() {
     end_within(
         LAST_WORDS,
@@ -291,7 +294,7 @@ fn last_words() {
     );
 }
 
-/// Gives the process so much wall time to end by itself; then it ends with exit code 0, and says why.
+/// Gives the process this wall time to end by itself; after it, prints `why` and ends the process with exit code 0.
 #[expect(clippy::disallowed_methods, clippy::exit, reason = "the end was asked for")]
 pub fn end_within(time: Duration, why: &str) {
     std::thread::sleep(time);
@@ -299,24 +302,24 @@ pub fn end_within(time: Duration, why: &str) {
     std::process::exit(0);
 }
 
-/// Output of a process: lines to standard error, states to standard output.
+/// Output of a process: lines on standard error, states on standard output.
 pub fn output() -> Output {
     Output::with_state(say, |state| write_line(&state.to_line()))
 }
 
-/// Prints a line of the contract.
+/// Prints a line of the contract on standard output.
 fn write_line(line: &str) {
     let mut output = std::io::stdout().lock();
-    // Who started the process may have gone already: then standard input ends, too.
+    // The parent may have ended already: then standard input ends, too.
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
 }
 
-/// Prints on standard error. Who listened may have gone: that is no reason to panic.
+/// Prints a line on standard error. A closed stream is ignored rather than a reason to panic.
 pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Says how a component ended; the exit code of its process.
+/// Prints the last line of a component that ended; returns the exit code of its process.
 pub fn end(exit: Result<Exit, String>) -> ExitCode {
     let exit = exit.unwrap_or_else(|error| failure(&error));
     if !exit.last_line.is_empty() {
@@ -325,7 +328,8 @@ pub fn end(exit: Result<Exit, String>) -> ExitCode {
     ExitCode::from(exit.code)
 }
 
-/// The exit of a component that cannot run, with the reason in one line: the last line of a component is the reason of its end.
+/// Returns the exit of a component that cannot run, with the reason in one line: the last line of a component is the
+/// reason of its end.
 pub fn failure(reason: &str) -> Exit {
     let lines: Vec<&str> = reason.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     Exit { code: 1, last_line: format!("error: {}", lines.join(" ")) }
@@ -353,7 +357,7 @@ where
         output,
         panicked: Some(Arc::new(move |panicked| panics.state(Said::Panicked(panicked)))),
         transport: assignment.transport()?,
-        // A process that cannot read the dial gets every instant from the host.
+        // A process that cannot read the dial is granted every instant by the host.
         dial: Dial::open(Path::new(&assignment.dial)).ok(),
     };
     let reports = ReportsOver::new(setup.transport.clone(), name);
@@ -368,7 +372,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_serves_is_known_by_the_name_that_it_was_given() {
+    fn serving_address_uses_the_assigned_host() {
         let listens = "0.0.0.0:8443".parse().expect("an address");
         for (host, expected) in
             [("", "0.0.0.0:8443"), ("a", "a:8443"), ("10.0.0.1", "10.0.0.1:8443"), ("::1", "[::1]:8443")]
@@ -387,7 +391,7 @@ mod tests {
         let panicked = Panicked { name: "shoot-care".to_owned(), times: 2, ..Panicked::default() };
         let line = serde_json::json!({ "panicked": panicked }).to_string();
         assert_eq!(Said::read(&line), Some(Said::Panicked(panicked)));
-        let unready = Unready { reason: "Alone".to_owned(), message: "nobody is there".to_owned() };
+        let unready = Unready { reason: "Alone".to_owned(), message: "no server is there".to_owned() };
         let line = serde_json::json!({ "unready": unready }).to_string();
         assert_eq!(Said::read(&line), Some(Said::Unready(Some(unready))));
         assert_eq!(Said::read("{\"unready\":{\"reason\":\"\"}}"), Some(Said::Unready(None)));

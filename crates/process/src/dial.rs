@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The dial of the landscape's clock: landscape time, readable by every process.
 //!
-//! The host turns the dial *before* it grants the new instant to a participant. So a process that observes a consequence of
-//! it reads at least that instant, without a message: a step of the clock costs nothing for processes without a timer then.
+//! The host updates the dial *before* it grants the new instant to a participant. So a process that observes a
+//! consequence of it reads at least that instant, without a message: a step of the clock costs nothing for processes
+//! without a timer then.
 //!
 //! Between processes the dial is a file of one line that is overwritten in place: the instant and its CRC-32. A reader that
 //! finds a mismatch has read a partial write, and reads again.
 //!
-//! **Invariants.** The dial is not turned back.
+//! **Invariants.** The dial never goes back.
 
 use std::fmt;
 use std::fs::File;
@@ -18,22 +19,22 @@ use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-/// Longest line.
+/// Maximum length of the line in bytes.
 const LINE: usize = 128;
-/// How often a reader looks again before it does without.
+/// Maximum number of attempts of a reader; after that it continues without the dial.
 const LOOKS: usize = 1000;
 
-/// The reader's side. Cheap to clone.
+/// Reader of the dial. Cheap to clone.
 #[derive(Clone)]
 pub struct Dial(Arc<dyn Fn() -> Option<DateTime<Utc>> + Send + Sync>);
 
 impl Dial {
-    /// A dial that is read by a function, within a process.
+    /// Creates a dial that is read by a function, within a process.
     pub fn new(read: impl Fn() -> Option<DateTime<Utc>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(read))
     }
 
-    /// The dial that is a file.
+    /// Opens the dial in a file.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -52,7 +53,7 @@ impl Dial {
         }))
     }
 
-    /// Landscape time, as it was granted last; `None`: the dial cannot be read.
+    /// Landscape time of the latest grant; `None`: the dial cannot be read.
     pub fn read(&self) -> Option<DateTime<Utc>> {
         (self.0)()
     }
@@ -77,25 +78,26 @@ pub fn parse_earlier(line: &str) -> Option<DateTime<Utc>> {
     if one == other { one.parse().ok() } else { None }
 }
 
-/// The side of who moves time: a file.
+/// Writer of the dial's file.
 #[derive(Debug)]
 pub struct DialFile(File);
 
 impl DialFile {
-    /// Makes the file, which only its owner may read, or takes the one that is there, and shows `now`.
+    /// Creates the file, which only its owner may read, or opens the existing one, and shows `now`.
     ///
     /// # Errors
-    /// The file cannot be made or written.
+    /// The file cannot be created or written.
     pub fn create(path: &Path, now: DateTime<Utc>) -> io::Result<Self> {
         let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path)?;
         let dial = Self(file);
         dial.turn(now)?;
-        // Whatever stood there before.
+        // Truncates the file: an older line may be longer.
         dial.0.set_len(line(now).len() as u64)?;
         Ok(dial)
     }
 
-    /// Shows another instant. It is not made durable: a machine that fails may show an earlier one.
+    /// Shows another instant. The write is not durable: after a failure of the machine the file may show an earlier
+    /// instant.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_turned_is_read_and_half_a_write_is_not() {
+    fn the_dial_shows_complete_writes_only() {
         let folder = std::env::temp_dir().join(format!("dial-{}", std::process::id()));
         let at = |text: &str| text.parse::<DateTime<Utc>>().expect("an instant");
         let dial = DialFile::create(&folder, at("2023-07-27T20:00:00Z")).expect("writable");

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Several components on one thread: one participant in landscape time with the tasks of all of them.
+//! Several components on one thread: one participant in landscape time that runs the tasks of all of them.
 //!
 //! ```text
 //! Starter::start ──► run (a component itself) ──► tasks of each component ──► Exit
 //! ```
 //!
-//! [`run`] is the component of the thread. A component that is started on it has tasks, randomness and output of its own, and
-//! shares clock and connection with the others: its requests are those of the thread, with its user and its name on them.
-//! Its panic ends that component alone.
+//! [`run`] is the component of the thread. A component that is started on it has its own tasks, randomness and output,
+//! and shares clock and connection with the others: its requests are those of the thread, with the component's user and
+//! name. Its panic ends only that component.
 //!
-//! **Deliberately absent**: a way to interrupt a task that computes. It keeps the whole thread, and landscape time with it.
+//! **Deliberately absent**: a way to interrupt a task that computes. It blocks the whole thread, and landscape time
+//! with it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,22 +28,23 @@ use crate::live::end;
 use crate::printing::Printing;
 use crate::{Context, Exit, Identity, Output, Tasks, Transport, User};
 
-/// The work of a component: until it ends by itself, or soon after the receiver has resolved.
+/// Work of a component: ends by itself, or soon after the receiver has resolved.
 pub type Work = Box<dyn FnOnce(Context, oneshot::Receiver<()>) -> BoxFuture<'static, Exit> + Send>;
 
-/// A component to be started.
+/// Parameters of a component.
 pub struct Component {
     /// Name, instance and version.
     pub identity: Identity,
     /// User of its requests.
     pub user: User,
-    /// Name of its pod in requests, `cluster/pod`. `None`: it is a part of the process itself, and prints as the process does.
+    /// Name of its pod in requests, `cluster/pod`. `None`: it is a part of the process itself, and uses the process's
+    /// output.
     pub pod: Option<HeaderValue>,
     /// Keyed randomness of the landscape.
     pub random: Random,
-    /// Its lines and states.
+    /// Output of its lines and states.
     pub output: Output,
-    /// Its work.
+    /// Work of the component.
     pub work: Work,
 }
 
@@ -52,7 +54,7 @@ impl fmt::Debug for Component {
     }
 }
 
-/// A component that was started. It is asked to stop when the value is dropped.
+/// A started component. It is stopped when the value is dropped.
 #[derive(Debug)]
 pub struct Started {
     stop: Option<oneshot::Sender<()>>,
@@ -63,24 +65,24 @@ pub struct Started {
 /// End of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By itself, or as it was asked to.
+    /// It ended by itself, or because it was stopped.
     Exit(Exit),
     /// It was killed.
     Killed,
 }
 
 impl Started {
-    /// Asks it to end.
+    /// Requests the end of the component.
     pub fn stop(&mut self) {
         self.stop = None;
     }
 
-    /// Drops its tasks, each at its next suspension point.
+    /// Kills the component: its tasks are dropped, each at its next suspension point.
     pub fn kill(&mut self) {
         self.kill = None;
     }
 
-    /// Resolves when it has ended.
+    /// Waits until the component has ended.
     pub async fn ended(&mut self) -> End {
         let ended = (&mut self.exit).await;
         ended.unwrap_or_else(|_| End::Exit(failed("the thread of the components has ended")))
@@ -91,7 +93,7 @@ impl Started {
 #[derive(Clone, Debug)]
 pub struct Starter(UnboundedSender<Start>);
 
-/// Components to be started, in order. Cheap to clone; the clones are one queue.
+/// Components to be started, in order. Cheap to clone; clones share the queue.
 #[derive(Clone, Debug)]
 pub struct Starts(Arc<Mutex<UnboundedReceiver<Start>>>);
 
@@ -103,25 +105,25 @@ struct Start {
     exit: oneshot::Sender<End>,
 }
 
-/// A starter and what it starts.
+/// Creates a starter and its queue.
 pub fn starter() -> (Starter, Starts) {
     let (sender, receiver) = unbounded();
     (Starter(sender), Starts(Arc::new(Mutex::new(receiver))))
 }
 
 impl Starter {
-    /// Starts a component. While the thread does not run it waits.
+    /// Starts a component; it waits while the thread does not run.
     pub fn start(&self, component: Component) -> Started {
         let (stop, stopped) = oneshot::channel();
         let (kill, killed) = oneshot::channel();
         let (sender, exit) = oneshot::channel();
-        // Without a receiver the component has ended, which `Started::ended` says.
+        // Without a receiver the component counts as ended, which `Started::ended` returns.
         let _ = self.0.unbounded_send(Start { component, stopped, killed, exit: sender });
         Started { stop: Some(stop), kill: Some(kill), exit }
     }
 }
 
-/// Runs the components that are started, until the thread ends. `context.transport` must take the user from the request.
+/// Runs the started components, until the thread ends. `context.transport` must take the user from the request.
 pub async fn run(context: Context, starts: Starts) -> Exit {
     loop {
         let next = std::future::poll_fn(|task| starts.0.lock().poll_next_unpin(task)).await;
@@ -182,7 +184,7 @@ fn failed(last_line: &str) -> Exit {
     Exit { code: 1, last_line: last_line.to_owned() }
 }
 
-/// Requests of a component. Code of the process that they run prints as the process does.
+/// Transport of a component. Code of the process that its requests run uses the process's output.
 fn transport(shared: &Transport, user: User, pod: Option<HeaderValue>) -> Transport {
     let (transport, printing) = (shared.clone(), pod.is_some().then(Printing::of_process));
     let own = Transport::new(move |mut request| {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a component runs: its one way to the world, and how it ends.
+//! Runtime environment of a component: its context, and its exit.
 //!
-//! A component is a library with `async fn run(context: Context, …) -> Exit`. It reaches the world only through its
-//! [`Context`]; so the same code runs as a process of a landscape and as a task of a simulation.
+//! A component is a library with `async fn run(context: Context, …) -> Exit`. It reaches its environment only through
+//! its [`Context`]; so the same code runs as a process of a landscape and as a task of a simulation.
 //!
-//! **Invariants.** No noun of Gardener. Nothing here ends a process: a component returns an [`Exit`].
+//! **Invariants.** No concept of Gardener. Nothing here ends a process: a component returns an [`Exit`].
 //!
 //! **Tour.** [`Context`] and its fields; [`transport`] requests to API servers; [`unread`] unread bodies of requests;
-//! [`tasks`] spawning and stopping;
-//! [`panics`] messages of panics; [`offload`] long work on separate threads; [`watch`] values that
-//! others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
-//! [`child`] the contract of a process, [`logging`] and [`printing`] its lines, [`live`] a component outside of a simulation,
-//! [`inside`] several components on one thread, [`attempts`] retries before a component is ready,
-//! [`participant`], [`activity`], [`reports`] and [`dial`] its part in landscape time; [`lines`] streams of lines.
+//! [`tasks`] spawning and stopping; [`panics`] messages of panics; [`offload`] long work on separate threads; [`watch`]
+//! values with change notification; [`https`] the transport between processes; [`pki`] keys and certificates; [`child`]
+//! the contract of a process, [`logging`] and [`printing`] its lines, [`live`] a component outside of a simulation,
+//! [`inside`] several components on one thread, [`attempts`] retries before a component is ready, [`participant`],
+//! [`activity`], [`reports`] and [`dial`] its part in landscape time; [`lines`] streams of lines.
 
 pub mod activity;
 pub mod attempts;
@@ -43,38 +42,38 @@ pub use offload::{Offload, Work};
 pub use tasks::{Shutdown, Tasks};
 pub use transport::{Body, Request, Response, Shared, Transport, TransportError, User};
 
-/// Who a component is.
+/// Identity of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Name in the field, `gardener-controller-manager`, `gardenlet`.
+    /// Name of the component, as upstream: `gardener-controller-manager`, `gardenlet`.
     pub component: Arc<str>,
-    /// Which of several: the pod's name, or the seed for gardenlet.
+    /// Name of the instance: the pod's name, or the seed for gardenlet.
     pub instance: Arc<str>,
     /// Emulated version, `v1.120.0`.
     pub version: Arc<str>,
 }
 
-/// Everything a component may touch. Cheap to clone.
+/// Environment of a component. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// Who the component is.
+    /// Identity of the component.
     pub identity: Identity,
     /// Landscape time.
     pub clock: Clock,
     /// Keyed randomness of the landscape.
     pub random: Random,
-    /// Wall time, for what touches the outside or is a process. In a simulation its sleeps end only when a test passes
-    /// wall time.
+    /// Wall time, for interaction with the outside and with processes. In a simulation its sleeps end only when a test
+    /// advances wall time.
     pub wall: Clock,
-    /// Requests to API servers, with the component's identity on them.
+    /// Requests to API servers, with the component's identity.
     pub transport: Transport,
-    /// Spawning; everything spawned ends with the component.
+    /// Spawns tasks, which end with the component.
     pub tasks: Tasks,
     /// Lines that the component prints.
     pub output: Output,
 }
 
-/// The output of a component: lines for `pods/log`, and its state for whoever runs it.
+/// Output of a component: lines for `pods/log`, and states for its parent.
 #[derive(Clone)]
 pub struct Output {
     line: Arc<dyn Fn(&str) + Send + Sync>,
@@ -82,12 +81,12 @@ pub struct Output {
 }
 
 impl Output {
-    /// An output that hands each line to `sink`. States are dropped.
+    /// Creates an output that passes each line to `sink` and drops states.
     pub fn new(sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self::with_state(sink, |_| {})
     }
 
-    /// An output that hands lines to one function and states to another.
+    /// Creates an output that passes lines to one function and states to another.
     pub fn with_state(
         line: impl Fn(&str) + Send + Sync + 'static,
         state: impl Fn(Said) + Send + Sync + 'static,
@@ -112,11 +111,11 @@ impl std::fmt::Debug for Output {
     }
 }
 
-/// How a component ended.
+/// Result of a component that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exit {
     /// Exit code of the process.
     pub code: u8,
-    /// The last line it printed.
+    /// Last line of its output: the reason of its end.
     pub last_line: String,
 }

@@ -3,7 +3,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-/// Cuts a byte stream into lines: chunks may hold parts of frames or several of them.
+/// Splits a byte stream into lines: chunks may hold parts of lines or several of them.
 #[derive(Debug, Default)]
 pub struct Lines {
     chunk: Bytes,
@@ -11,13 +11,13 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Takes the next chunk; every line of the last one must have been taken.
+    /// Takes the next chunk; every line of the previous one must have been taken.
     pub fn push(&mut self, chunk: Bytes) {
         debug_assert!(self.chunk.is_empty(), "the lines of a chunk are taken before the next one comes");
         self.chunk = chunk;
     }
 
-    /// Bytes of a line that has not ended yet.
+    /// Number of bytes of the incomplete line.
     pub fn begun(&self) -> usize {
         self.partial.len()
     }
@@ -26,7 +26,7 @@ impl Lines {
 impl Iterator for Lines {
     type Item = Bytes;
 
-    /// The next whole line without its end; empty lines are skipped.
+    /// Returns the next complete line without its end; empty lines are skipped.
     fn next(&mut self) -> Option<Bytes> {
         while !self.chunk.is_empty() {
             let Some(length) = memchr::memchr(b'\n', &self.chunk) else {

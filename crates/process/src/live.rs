@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a component runs outside of a simulation: on a thread of its own, as a participant in landscape time.
+//! Runs a component outside of a simulation: on a thread of its own, as a participant in landscape time.
 //!
-//! [`participate`] runs a component on the calling thread until it ends, is stopped, or loses the clock. It is what a
-//! process does with its main thread, and what the host does with a thread for each component of its own.
+//! [`participate`] runs a component on the calling thread until it ends, is stopped, or loses the clock. A process
+//! calls it on its main thread, and the host on one thread for each of its own components.
 
 use std::fmt;
 use std::future::Future;
@@ -22,25 +22,25 @@ use crate::panics::Panicked;
 use crate::participant::{Join, Participant, Reports};
 use crate::{Context, Exit, Identity, Output, Tasks, Transport};
 
-/// Wall time that a component has to end after it was asked to.
+/// Wall time within which a component must end after it was stopped.
 const GRACE: TimeDelta = TimeDelta::seconds(10);
 
-/// What a component is started with.
+/// Parameters of a component.
 pub struct Setup {
-    /// Who it is.
+    /// Identity of the component.
     pub identity: Identity,
-    /// Its name among the participants; unique in the landscape.
+    /// Name among the participants; unique in the landscape.
     pub participant: String,
     /// Keyed randomness of the landscape.
     pub random: Random,
     /// Requests, with the component's identity on them.
     pub transport: Transport,
-    /// Where it reads landscape time; without one it is granted every instant.
+    /// Dial from which it reads landscape time; `None`: it is granted every instant.
     pub dial: Option<Dial>,
-    /// Where it prints.
+    /// Output of the component.
     pub output: Output,
-    /// Is called with panics after which the component goes on; `None`: it is a command, which ends with the first, and does not
-    /// wait for a clock that cannot be joined.
+    /// Called with panics that the component survives; `None`: it is a command, which ends with the first panic, and
+    /// does not wait for a clock that cannot be joined.
     pub panicked: Option<Arc<dyn Fn(Panicked) + Send + Sync>>,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Debug for Setup {
     }
 }
 
-/// Runtime of one thread. While a component runs on it, the clock is told when no task of the runtime is runnable.
+/// Runtime of one thread. While a component runs on it, the clock is notified when no task of the runtime is runnable.
 #[derive(Debug)]
 pub struct Thread {
     runtime: Runtime,
@@ -63,17 +63,17 @@ pub struct Thread {
 pub struct Quiescence(Arc<Mutex<Vec<oneshot::Sender<()>>>>);
 
 impl Quiescence {
-    /// Resolves as soon as no other task of the thread is runnable, before the clock is told. To be awaited by a task of the
-    /// thread.
+    /// Resolves as soon as no other task of the thread is runnable, before the clock is notified. To be awaited by a
+    /// task of the thread.
     pub async fn reached(&self) {
         let (sender, reached) = oneshot::channel();
         {
             let mut waiting = self.0.lock();
-            // While the thread never rests, tasks that have given up must not gather.
+            // While the thread is never idle, cancelled waits must not accumulate.
             waiting.retain(|task| !task.is_closed());
             waiting.push(sender);
         }
-        // An error is the end of the thread.
+        // An error means that the thread ends.
         let _ = reached.await;
     }
 
@@ -88,7 +88,7 @@ impl Thread {
     /// Creates the runtime.
     ///
     /// # Errors
-    /// The system refuses it.
+    /// The system cannot create it.
     pub fn new() -> Result<Self, String> {
         let participant: Arc<Mutex<Option<Arc<Participant>>>> = Arc::default();
         let quiescence = Quiescence::default();
@@ -124,10 +124,10 @@ impl Thread {
         self.runtime.block_on(future)
     }
 
-    /// As [`participate`], on this thread. Tasks of the component that are left are dropped.
+    /// Like [`participate`], on this thread. Remaining tasks of the component are dropped at its end.
     ///
     /// # Errors
-    /// The clock cannot be joined, or the component refuses what it was given.
+    /// The clock cannot be joined, or the component rejects its parameters.
     pub fn participate<F>(
         &self,
         setup: Setup,
@@ -143,11 +143,11 @@ impl Thread {
     }
 }
 
-/// Runs a component until it ends by itself, `stop` resolves, a task of it panics that cannot be made anew, or the clock
-/// cannot be reached.
+/// Runs a component until it ends by itself, `stop` resolves, one of its tasks panics that cannot be restarted, or the
+/// clock cannot be reached.
 ///
 /// # Errors
-/// The runtime cannot be made, the clock cannot be joined, or the component refuses what it was given.
+/// The runtime cannot be created, the clock cannot be joined, or the component rejects its parameters.
 pub fn participate<F>(
     setup: Setup,
     reports: impl Reports,
@@ -160,7 +160,7 @@ where
     Thread::new()?.participate(setup, reports, stop, component)
 }
 
-/// Participant and tasks of a component that runs; dropped at its end, also if that is a panic.
+/// Participant and tasks of a running component; dropped at its end, including a panic.
 struct Current<'a> {
     participant: &'a Mutex<Option<Arc<Participant>>>,
     tasks: Tasks,
@@ -229,8 +229,8 @@ where
         biased;
         panic = tasks.panic() => failed(panic),
         exit = ended => {
-            // No report is under way any more, so none is refused. A host that does not hear of it drops the participant for
-            // its silence.
+            // No report is pending any more, so none is rejected. A host that does not get this request drops the
+            // participant for its silence.
             let _ = reports.leave().await;
             exit.unwrap_or_else(|_| failed("it ended without a word".to_owned()))
         }
@@ -335,7 +335,7 @@ mod tests {
         let exit = thread.participate(setup(), alone, std::future::pending(), |context| {
             Ok(async move {
                 let (waiting, is_quiet) = (steps.clone(), quiescence.clone());
-                // A wait that is given up is no reason to keep silent.
+                // A cancelled wait does not prevent the notification.
                 assert!(quiescence.reached().now_or_never().is_none());
                 context.tasks.spawn(async move {
                     is_quiet.reached().await;
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(exit, Ok(Exit { code: 0, last_line: line }));
     }
 
-    /// A clock that answers the report of somebody who has left at once, as the host's does.
+    /// A clock that rejects reports of a participant that has left, as the host's does.
     #[derive(Clone, Debug, Default)]
     struct Strict {
         is_asked: Arc<tokio::sync::Notify>,

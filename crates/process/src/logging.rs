@@ -6,7 +6,7 @@
 //! text  2023-07-27T20:00:01.234Z<TAB>INFO<TAB>Starting Controller<TAB>{"controller":"shoot"}
 //! ```
 //!
-//! The instant is landscape time. In a simulation nobody listens, and events cost nothing.
+//! The instant is landscape time. In a simulation there is no subscriber, and events cost nothing.
 
 use std::fmt::{self, Write as _};
 use std::io;
@@ -25,15 +25,15 @@ use crate::{Context, Output, child};
 /// `logFormat` of a component's configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// An object a line.
+    /// One JSON object per line.
     #[default]
     Json,
-    /// For people.
+    /// Text with tabs between the fields.
     Text,
 }
 
 impl Format {
-    /// By its name in the configuration; empty: the default.
+    /// Parses the name in the configuration; empty: the default.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "" | "json" => Some(Self::Json),
@@ -43,7 +43,7 @@ impl Format {
     }
 }
 
-/// `logLevel` of a component's configuration: `debug`, `info` or `error`; empty: the default, `info`.
+/// Parses `logLevel` of a component's configuration: `debug`, `info` or `error`; empty: the default, `info`.
 pub fn level(name: &str) -> Option<Level> {
     match name {
         "debug" => Some(Level::DEBUG),
@@ -53,8 +53,8 @@ pub fn level(name: &str) -> Option<Level> {
     }
 }
 
-/// Prints the events of a component from now on: those of its tasks to its output, or those of the whole process to standard
-/// error, once.
+/// Prints the events of a component from now on: those of its tasks to its output, or those of the whole process to
+/// standard error. Only the first call for the process has an effect.
 pub fn start(context: &Context, clock: Clock, format: Format, level: Level) {
     match context.tasks.printing() {
         Some(printing) => printing.subscribe(subscriber(clock, format, level, context.output.clone())),
@@ -62,13 +62,13 @@ pub fn start(context: &Context, clock: Clock, format: Format, level: Level) {
     }
 }
 
-/// Prints the events of the process from now on to standard error; once.
+/// Prints the events of the process to standard error from now on. Only the first call has an effect.
 pub fn start_process(clock: Clock, format: Format, level: Level) {
-    // A subscriber that was there before remains.
+    // An earlier subscriber remains.
     let _ = tracing::dispatcher::set_global_default(subscriber(clock, format, level, Output::new(child::say)));
 }
 
-/// A subscriber that prints events of a level and of more important levels, a line each.
+/// Creates a subscriber that prints events of a level and of more important levels, a line each.
 pub fn subscriber(clock: Clock, format: Format, level: Level, output: Output) -> Dispatch {
     let subscriber = tracing_subscriber::fmt()
         .event_format(Lines { clock, format })
@@ -78,7 +78,7 @@ pub fn subscriber(clock: Clock, format: Format, level: Level, output: Output) ->
     Dispatch::new(subscriber)
 }
 
-/// Lines on their way to an output. One event is one write.
+/// Writer to an output. One event is one write.
 struct Writing(Output);
 
 impl io::Write for Writing {

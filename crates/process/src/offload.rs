@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Long work on other threads than those that serve requests.
+//! Long work on separate threads that serve no requests.
 //!
 //! A server gets an [`Offload`] with a request: the network listener runs long work on separate threads, with a limit for
 //! each kind of [`Work`], so that one kind of work does not delay another. Work of a request without it, as in a simulation,
@@ -12,29 +12,29 @@ use futures::future::{AbortHandle, Abortable};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-/// Where long work is done; an extension of requests. Cheap to clone.
+/// Threads for long work; an extension of requests. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Offload(Option<Threads>);
 
 #[derive(Clone, Debug)]
 struct Threads {
     runtime: Handle,
-    /// Free places of each kind of work.
+    /// Permits of each kind of work.
     free: [Arc<Semaphore>; 3],
 }
 
-/// Kinds of long work, which have places of their own.
+/// Kinds of long work, each with its own permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Work proportional to the body of the request.
     Body,
-    /// Answers about many objects.
+    /// Responses with many objects.
     List,
     /// Evaluation of rules and patterns that clients define in objects.
     Rules,
 }
 
-/// Ends the work when its result is not awaited any more.
+/// Aborts the work when its result is no longer awaited.
 struct OnDrop(AbortHandle);
 
 impl Drop for OnDrop {
@@ -44,13 +44,13 @@ impl Drop for OnDrop {
 }
 
 impl Offload {
-    /// Work is done where it stands.
+    /// Creates an offload that runs work on the caller's thread.
     pub fn inline() -> Self {
         Self::default()
     }
 
-    /// Creates an offload to threads of the current runtime that serve no requests, at most `count` works of each kind at a
-    /// time.
+    /// Creates an offload to threads of the current runtime that serve no requests, with at most `count` concurrent
+    /// works of each kind.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -58,11 +58,11 @@ impl Offload {
         Self(Some(Threads { runtime: Handle::current(), free: [(); 3].map(|()| Arc::new(Semaphore::new(count))) }))
     }
 
-    /// What a future answers that computes more than it waits. It may be polled on another thread; if it panics, this
-    /// does. If this is dropped, the future is dropped at its next suspension point.
+    /// Runs a future that computes more than it waits, and returns its result. It may be polled on another thread; its
+    /// panic is propagated. If this future is dropped, the work is dropped at its next suspension point.
     ///
     /// # Panics
-    /// If the future does.
+    /// The future panics.
     pub async fn run<T: Send + 'static>(&self, kind: Work, work: impl Future<Output = T> + Send + 'static) -> T {
         let Some(threads) = &self.0 else { return work.await };
         // Only a closed semaphore gives no permit, and this one is never closed.
@@ -71,7 +71,7 @@ impl Offload {
         let _end = OnDrop(abort);
         let work = Abortable::new(work, registration);
         let runtime = threads.runtime.clone();
-        #[expect(clippy::disallowed_methods, reason = "this is the one door to threads that serve nobody")]
+        #[expect(clippy::disallowed_methods, reason = "this is the only access to threads that serve no requests")]
         let done = threads.runtime.spawn_blocking(move || {
             let _permit = permit;
             runtime.block_on(work)
@@ -81,7 +81,7 @@ impl Offload {
             Ok(Err(_)) => unreachable!("it is aborted only when this is dropped"),
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime ends, and with it the task that waits for this.
+                // The runtime ends, and with it the awaiting task.
                 Err(_) => std::future::pending().await,
             },
         }
@@ -113,7 +113,7 @@ mod tests {
         let mut work = std::pin::pin!(work);
         assert_eq!(futures::poll!(work.as_mut()), std::task::Poll::Pending);
         assert_eq!(offload.run(Work::Body, async { 7 }).await, 7, "another goes on");
-        release.send(()).expect("somebody waits");
+        release.send(()).expect("the work waits");
         assert_ne!(work.await, here);
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Panics: what is said of them, and how long what panicked is left alone.
+//! Panics: their messages, and the pauses before a restart.
 //!
-//! A panic is a fault of this program. It ends no process without a word: [`say_panics`] makes each one a line, with the
-//! task, the message and the place; a component that goes on after one says so ([`Panicked`]).
+//! A panic is a fault of this program. It is always reported: [`say_panics`] prints each one as a line, with the task,
+//! the message and the place; a component that survives one reports it ([`Panicked`]).
 //!
 //! **Invariants.** In a simulation no panic is caught: it fails the run.
 
@@ -15,33 +15,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::printing;
 
-/// How long what panicked for the first time is left alone, in wall time.
+/// Wall time until the restart after the first panic.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(1);
-/// The longest such pause.
+/// Maximum such pause.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(5);
 
 thread_local! {
-    /// What the last panic of this thread said, and where it was.
+    /// Message and place of this thread's last panic.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
-    /// Where the task was spawned that this thread polls.
+    /// Place at which the task that this thread polls was spawned.
     static TASK: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
-/// Something panicked, and is started again.
+/// Report of a panic whose origin is restarted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Panicked {
-    /// What: a controller, with the object that it was at; or a task.
+    /// Origin of the panic: a controller and its object, or a task.
     pub name: String,
-    /// How often in this process.
+    /// Number of panics of this origin in the process.
     pub times: u32,
-    /// What the panic said, and where.
+    /// Message and place of the panic.
     pub message: String,
-    /// Wall time until it is started again, in seconds.
+    /// Wall time until the restart, in seconds.
     pub pause_seconds: i64,
 }
 
-/// Prints every panic from now on as one line: in the log of its component ([`printing`]), or by `say`; once in a process.
+/// Prints every panic from now on as one line: in the log of its component ([`printing`]), or with `say`. Only the
+/// first call has an effect.
 pub fn say_panics(say: impl Fn(&str) + Send + Sync + 'static) {
     std::panic::set_hook(Box::new(move |info| {
         let text = described(info);
@@ -55,18 +56,18 @@ pub fn say_panics(say: impl Fn(&str) + Send + Sync + 'static) {
     }));
 }
 
-/// How long what panicked for the `times`th time (from 1) is left alone: a second, doubled each time up to five minutes.
+/// Returns the pause after the `times`th panic (from 1): a second, doubled each time up to five minutes.
 pub fn pause(times: u32) -> TimeDelta {
     let doubled = FIRST_PAUSE.checked_mul(1 << times.saturating_sub(1).min(16));
     doubled.map_or(LONGEST_PAUSE, |pause| pause.min(LONGEST_PAUSE))
 }
 
-/// What a caught panic said, and where it was if [`say_panics`] has seen it on this thread.
+/// Returns the message of a caught panic, with its place if [`say_panics`] has recorded it on this thread.
 pub fn text(payload: &(dyn Any + Send)) -> String {
     LAST.take().unwrap_or_else(|| message(payload).to_owned())
 }
 
-/// Says which task this thread polls from now on, by where it was spawned; which one before.
+/// Sets the task that this thread polls from now on, by its place of spawn; returns the previous one.
 pub(crate) fn enter(task: Option<&'static Location<'static>>) -> Option<&'static Location<'static>> {
     TASK.replace(task)
 }
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_panic_said_is_known() {
+    fn message_of_a_panic_is_known() {
         let caught = |panics: fn()| text(&*std::panic::catch_unwind(panics).expect_err("it panics"));
         assert!(caught(|| panic!("on purpose")).starts_with("on purpose"));
         assert!(caught(|| panic!("on purpose, {}", 2)).starts_with("on purpose, 2"));

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A process that takes part in landscape time: what it reports, and what it is granted.
+//! A process that takes part in landscape time: its reports and its grants.
 //!
 //! A participant's timers are in its own [`SimulatedClock`], which moves only by grants. When nothing is runnable, no
-//! request of the process is under way and no timer is due, it is idle and says so; the answer is the next grant.
+//! request of the process is pending and no timer is due, it is idle and reports this; the answer is the next grant.
 //!
 //! ```text
 //! grant ──► due timers fire one by one, each when nothing is runnable ──► idle report ──► next grant
 //! ```
 //!
-//! What a process has *seen* of the log cannot be known from its requests: its watches may have events on the way. So
-//! API servers say how many lines each watch has been given ([`Told`]), and a report says how many of each were read
-//! ([`Watching`]). A participant that has not read all is asked to report once it has ([`Answer::Asked`]).
+//! The part of the log that a process has *seen* cannot be derived from its requests: its watches may have events in
+//! transit. So API servers report the number of lines that each watch was sent ([`Told`]), and a report has the number
+//! of lines that were read of each ([`Watching`]). A participant that has unread lines is asked for a report once it
+//! has read them ([`Answer::Asked`]).
 //!
-//! A report is made at once when a grant has been carried out, when a watch was opened or closed, and when what was asked
-//! for has been read. What else changes a timer is reported within [`NEWS`] of wall time: much of it is overtaken by then.
+//! A report is sent at once when a grant has been carried out, when a watch was opened or closed, and when the
+//! requested lines have been read. Other changes of timers are reported within [`NEWS`] of wall time: most of them are
+//! superseded by then.
 //!
-//! A grant is sent to participants that have a timer then. Those that can read the landscape's [`Dial`] read from it what
-//! time it is meanwhile; the others are granted every instant.
+//! A grant is sent to participants that have a timer then. Participants that can read the landscape's [`Dial`] read
+//! other instants from it; the others are granted every instant.
 //!
-//! **Invariants.** The process runs its component on one thread: "nothing is runnable" is what the runtime says when it
-//! parks. A report is made only for a state that was not reported yet, and is true of an instant at which the process was
-//! idle: what it has done since was brought by lines that the report does not count, or by a later grant.
+//! **Invariants.** The process runs its component on one thread: "nothing is runnable" is known when the runtime parks.
+//! A report is sent only for a state that was not reported yet, and describes an instant at which the process was idle:
+//! its later actions were caused by lines that the report does not count, or by a later grant.
 //!
-//! A report travels to the host as a line, which is answered when time has moved: [`crate::reports`].
+//! A report is sent to the host as a line, which is answered when time has moved: [`crate::reports`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,33 +41,34 @@ use crate::dial::Dial;
 
 /// Header of a participant's requests: its name.
 pub const PARTICIPANT_HEADER: &str = "terrarium-participant";
-/// Header of a participant's watch: its number, which no other watch of the landscape has. API servers count the lines of
-/// the watches that carry it.
+/// Header of a participant's watch: its number, unique in the landscape. API servers count the lines of the watches
+/// that carry it.
 pub const WATCH_HEADER: &str = "terrarium-watch";
-/// Watches of one join.
+/// Number of watches per join.
 const WATCHES: u64 = 1 << 32;
-/// Where the host serves the clock.
+/// Path of the host's clock service.
 pub const CLOCK_PATH: &str = "/terrarium/clock/";
 /// Name of the object that shows landscape time, in cluster `runtime`.
 pub const CLOCK_NAME: &str = "landscape";
-/// Path at which the host, and no other client, asks a server what its watches were told; method `POST`.
+/// Path at which the host requests the line counts of watches from a server; method `POST`, forbidden for other
+/// clients.
 pub const TOLD_PATH: &str = "/terrarium/told";
-/// Wall time after which a timer that no grant has changed is reported.
+/// Wall time within which a timer is reported that was changed by something other than a grant.
 pub const NEWS: TimeDelta = TimeDelta::milliseconds(2);
 
-/// Header of an API server's answer to the question what its watches were told, if since the last one a watch of a client
-/// that takes no part in landscape time was given a change.
+/// Header of an API server's line counts: present if a watch of a client without part in landscape time was sent a
+/// change since the last request.
 pub const TOLD_OTHERS_HEADER: &str = "terrarium-told-others";
 
-/// What a participant says when it has nothing to do.
+/// Report of an idle participant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Idle {
-    /// Number of the report: the network may turn the order of two around.
+    /// Number of the report: the network may reorder two reports.
     pub sequence: u64,
-    /// Number of the grant that it has carried out.
+    /// Number of the latest grant that was carried out.
     pub grant: u64,
-    /// Its watches, and how much of them it has read.
+    /// Open watches, and the number of lines read of each.
     #[serde(default)]
     pub watching: Watching,
     /// Instant of its earliest timer.
@@ -76,7 +79,7 @@ pub struct Idle {
     pub work: Option<DateTime<Utc>>,
 }
 
-/// The watches that a participant has open, by number: how many lines of each it has read.
+/// Open watches of a participant, by number: number of lines read of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Watching(pub BTreeMap<u64, u64>);
@@ -87,130 +90,130 @@ impl Watching {
     }
 }
 
-/// What API servers say of the watches that they serve: how many lines each has been given, by number of the watch. A watch
-/// of which none of them says anything has ended, whether or not its participant has noticed.
+/// Line counts of API servers: number of lines that each watch was sent, by number of the watch. A watch that no server
+/// counts has ended, whether or not its participant has noticed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Told(pub BTreeMap<u64, u64>);
 
 impl Told {
-    /// Adds what another server says.
+    /// Adds the counts of another server.
     #[must_use]
     pub fn and(mut self, mut other: Self) -> Self {
         self.0.append(&mut other.0);
         self
     }
 
-    /// Whether a participant has read everything: nothing is on the way to any watch that it has open.
+    /// True if a participant has read everything: no line is in transit to any watch that it has open.
     pub fn is_read(&self, watching: &Watching) -> bool {
         watching.0.iter().all(|(watch, read)| self.0.get(watch).is_some_and(|told| told <= read))
     }
 
-    /// The part of it that is on the way to a participant.
+    /// Returns the counts of watches with lines in transit to a participant.
     #[must_use]
     pub fn unread(&self, watching: &Watching) -> Self {
         let told = watching.0.iter().filter_map(|(watch, read)| Some((*watch, *read, *self.0.get(watch)?)));
         Self(told.filter(|(_, read, told)| read < told).map(|(watch, _, told)| (watch, told)).collect())
     }
 
-    /// Whether a participant has read what it was asked for, of the watches that are still open.
+    /// True if a participant has read these numbers of lines, of the watches that are still open.
     fn has_come(&self, watching: &Watching) -> bool {
         self.0.iter().all(|(watch, told)| watching.0.get(watch).is_none_or(|read| read >= told))
     }
 }
 
-/// The number before that of the first watch of a participant that joins as the `joins`th one.
+/// Returns the number before that of the first watch, for the `joins`th join of a participant.
 pub fn watches_of(joins: u64) -> u64 {
     joins.saturating_mul(WATCHES)
 }
 
-/// Landscape time, as it is given to a participant.
+/// Grant of landscape time to a participant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// Number; rises.
+    /// Number of the grant; increases.
     pub number: u64,
     /// Landscape time.
     pub now: DateTime<Utc>,
-    /// In the answer to a join: the number before that of the participant's first watch.
+    /// In the answer to a join: number before that of the participant's first watch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watches: Option<u64>,
 }
 
-/// What a participant says when it joins the clock.
+/// Request of a participant to join the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Join {
-    /// It reads the landscape's dial: it needs no grants of instants at which it has no timer.
+    /// True if it reads the landscape's dial: it needs no grants of instants at which it has no timer.
     pub reads_dial: bool,
     /// True for a command, which does not join again after its connection has ended.
     pub is_command: bool,
 }
 
-/// What a report is answered with.
+/// Answer to a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Answer {
     /// Time has moved.
     Grant(Grant),
-    /// Time waits until the participant has read this much: it reports again when it has.
+    /// Time waits until the participant has read these numbers of lines and reports again.
     Asked(Told),
 }
 
-/// A line of the host's answers to reports.
+/// Line of the host's answers to reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Line {
-    /// The answer to the report with this number; `None`: time stood for a while, report again.
+    /// Answer to the report with this number; `None`: time stood for a while, report again.
     Answer {
         /// Number of the report.
         sequence: u64,
-        /// What it is answered with.
+        /// The answer.
         answer: Option<Answer>,
     },
-    /// Why nothing is answered any more.
+    /// Reason for which no further reports are answered.
     Refused(String),
 }
 
-/// Carries reports to the clock. A report's future resolves with the first grant after the one that it names, or with what
-/// the participant still has to read; `None` means that there was neither for a while: report again. Dropping the future
-/// takes the report back.
+/// Sends reports to the clock. A report's future resolves with the first grant after the one that it names, or with the
+/// lines that the participant has yet to read; `None` means that there was neither for a while: report again. Dropping
+/// the future withdraws the report.
 pub trait Reports: Send + Sync + 'static {
-    /// Joins the clock; its first grant.
+    /// Joins the clock; returns the first grant.
     fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>>;
-    /// Makes a report.
+    /// Sends a report.
     fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>>;
-    /// Takes part no more: time does not wait for the participant any longer, and its reports are refused.
+    /// Leaves the clock: time no longer waits for the participant, and its reports are rejected.
     fn leave(&self) -> BoxFuture<'static, Result<(), String>>;
 }
 
-/// The part of a participant that the runtime's park hook and the reporting task share.
+/// State of a participant, shared by the runtime's park hook and the reporting task.
 #[derive(Debug)]
 pub struct Participant {
     clock: SimulatedClock,
     activity: Activity,
     dial: Option<Dial>,
     state: Mutex<State>,
-    /// A report is to be made at once.
+    /// Notified when a report is due at once.
     is_due: Notify,
-    /// A report is to be made soon.
+    /// Notified when a report is due soon.
     has_news: Notify,
 }
 
 #[derive(Debug)]
 struct State {
     grant: Grant,
-    /// What the host waits for.
+    /// Line counts for which the host waits.
     asked: Option<Told>,
-    /// What was found when the runtime last parked, if that is not what was reported.
+    /// State when the runtime last parked, if it differs from the reported one.
     found: Option<Idle>,
-    /// The last report; `None`: there was none yet.
+    /// Latest report; `None` before the first.
     reported: Option<Idle>,
 }
 
-/// When something is reported.
+/// Urgency of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Haste {
-    /// With what comes next.
+    /// Together with the next due report.
     None,
     /// Within [`NEWS`].
     Soon,
@@ -218,7 +221,7 @@ enum Haste {
 }
 
 impl State {
-    /// When `idle` is to be reported.
+    /// Returns the urgency of reporting `idle`.
     fn haste(&self, idle: &Idle) -> Haste {
         let Some(reported) = &self.reported else { return Haste::Now };
         let is_answer = self.asked.as_ref().is_some_and(|asked| asked.has_come(&idle.watching));
@@ -231,7 +234,7 @@ impl State {
         }
     }
 
-    /// What is to be reported.
+    /// Takes the state to be reported.
     fn report(&mut self) -> Option<Idle> {
         let idle = self.found.take()?;
         if self.asked.as_ref().is_some_and(|asked| asked.has_come(&idle.watching)) {
@@ -245,7 +248,7 @@ impl State {
 }
 
 impl Participant {
-    /// A participant that was granted its first instant.
+    /// Creates a participant with its first grant.
     pub fn new(grant: Grant, activity: Activity, dial: Option<Dial>) -> Arc<Self> {
         let clock = SimulatedClock::new(grant.now);
         activity.number_from(grant.watches.unwrap_or_default());
@@ -253,7 +256,7 @@ impl Participant {
         Arc::new(Self { clock, activity, dial, state, is_due: Notify::new(), has_news: Notify::new() })
     }
 
-    /// Its clock.
+    /// Clock of the participant.
     pub fn clock(&self) -> Clock {
         match &self.dial {
             None => Clock::new(self.clock.clone()),
@@ -261,7 +264,7 @@ impl Participant {
         }
     }
 
-    /// To be called when nothing is runnable on the runtime's thread: fires the next due timer, or notes that the
+    /// To be called when nothing is runnable on the runtime's thread: fires the next due timer, or records that the
     /// process is idle.
     pub fn nothing_is_runnable(&self) {
         let now = self.state().grant.now;
@@ -272,10 +275,10 @@ impl Participant {
         if self.activity.is_busy() {
             return;
         }
-        // What is reported must be what is true now: by the time the reporting task runs, a grant may have come.
+        // A report must describe the present state: by the time the reporting task runs, a grant may have arrived.
         let mut state = self.state();
         let idle = Idle {
-            // It is numbered when it is reported.
+            // Numbered when it is sent.
             sequence: 0,
             grant: state.grant.number,
             watching: self.activity.watching(),
@@ -295,8 +298,7 @@ impl Participant {
         }
     }
 
-    /// Reports whenever there is something to report, and takes the grants. `wall` is wall time. Ends with what broke the
-    /// connection.
+    /// Sends reports and takes grants. `wall` is wall time. Returns the reason for which the connection broke.
     pub fn run<'a>(&'a self, reports: &'a dyn Reports, wall: &'a Clock) -> BoxFuture<'a, String> {
         Box::pin(async move {
             let mut pending: Option<BoxFuture<'static, Result<Option<Answer>, String>>> = None;
@@ -337,7 +339,7 @@ impl Participant {
             Answer::Grant(_) => {}
             Answer::Asked(told) => {
                 state.asked = Some(told);
-                // What was found before is looked at once more.
+                // The earlier state is determined again.
                 state.found = None;
             }
         }
@@ -348,7 +350,7 @@ impl Participant {
     }
 }
 
-/// What a future resolves with, if there is one.
+/// Result of a future; pending without a future.
 async fn of<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
     match future {
         Some(future) => future.await,
@@ -356,7 +358,8 @@ async fn of<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
     }
 }
 
-/// The clock of a participant with a dial. Time that others were granted has come for it, too, up to its own next timer.
+/// Clock of a participant with a dial. It shows instants granted to others, too, up to the participant's own next
+/// timer.
 #[derive(Debug)]
 struct Dialled {
     clock: SimulatedClock,
@@ -392,13 +395,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_read_when_no_open_watch_has_fewer_lines() {
+    fn line_counts_are_read_when_no_open_watch_lags() {
         let told = Told(pairs(&[(1, 0), (2, 4)])).and(Told(pairs(&[(3, 7)])));
         for (read, is_read, unread) in [
             (&[][..], true, &[][..]),
             (&[(1, 0), (2, 4), (3, 8)], true, &[]),
             (&[(2, 3), (3, 7)], false, &[(2, 4)]),
-            // The server of this one says nothing of it: it has ended.
+            // The server of this watch does not count it: the watch has ended.
             (&[(4, 1)], false, &[]),
         ] {
             let watching = Watching(pairs(read));
@@ -408,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reported_at_once_is_what_time_waits_for() {
+    fn reports_that_time_waits_for_are_sent_at_once() {
         let at = |seconds: i64| Instant::from_timestamp(seconds, 0);
         let idle = |grant: u64, lines: &[(u64, u64)], next: i64| Idle {
             sequence: 0,
@@ -420,7 +423,7 @@ mod tests {
         let reported = idle(3, &[(1, 5), (2, 5)], 60);
         for (asked, idle, expected, what) in [
             (None, idle(3, &[(1, 5), (2, 5)], 60), Haste::None, "nothing"),
-            (None, idle(3, &[(1, 6), (2, 5)], 60), Haste::None, "lines that nobody has asked for"),
+            (None, idle(3, &[(1, 6), (2, 5)], 60), Haste::None, "lines that were not requested"),
             (None, idle(3, &[(1, 6), (2, 5)], 30), Haste::Soon, "another timer"),
             (None, idle(4, &[(1, 5), (2, 5)], 60), Haste::Now, "a grant was carried out"),
             (None, idle(3, &[(1, 5)], 60), Haste::Now, "a watch has ended"),

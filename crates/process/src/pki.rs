@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Keys, certificate authorities and certificates.
 //!
-//! Two sorts of keys, because they are kept for different times (design, section 2):
+//! Two sorts of keys, because they are stored for different times (design, section 2):
 //!
-//! | sort | algorithm | made by | for |
+//! | sort | algorithm | source | purpose |
 //! | --- | --- | --- | --- |
 //! | transport | ECDSA P-256 | the system's random source | connections between processes; never in the log |
 //! | landscape | Ed25519 | [`Random`]: seed, purpose, object, ordinal | CAs and credentials that are objects of a landscape |
 //!
 //! A certificate of a landscape key is a function of its key, its names and its validity, so a run with the same seed
-//! stores the same bytes. That is why both live here: what acts in a landscape (a controller that makes a cluster's
-//! CA, a server that issues a user's certificate) has this crate and may not have a server's.
+//! stores the same bytes. That is why both are in this crate: code of a landscape (a controller that creates a
+//! cluster's CA, a server that issues a user's certificate) depends on this crate and must not depend on a server's.
 //!
-//! **Invariants.** Nothing here judges a certificate; servers do, against the CA of the cluster that was asked. Nothing
+//! **Invariants.** Nothing here verifies a certificate; servers do, against the CA of the requested cluster. Nothing
 //! reads a clock: validity is an argument, wall time for transport, landscape time for the landscape.
 
 use std::fmt;
@@ -29,10 +29,10 @@ use rcgen::{
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use serde::{Deserialize, Serialize};
 
-/// Why a key or certificate could not be made or read.
+/// Error in creating or parsing a key or certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PkiError {
-    /// Text that is no PEM of what was expected, or a name that no certificate can hold.
+    /// The text is no PEM of the expected kind, or a name is not allowed in certificates.
     #[error("cannot make or read a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
     /// A user in more groups than [`MAX_GROUPS`].
@@ -41,16 +41,16 @@ pub enum PkiError {
     /// An instant before 1970.
     #[error("a certificate cannot be valid before 1970: {0}")]
     TooEarly(Instant),
-    /// An organisational unit that says nothing of a component.
+    /// An organisational unit that is no badge of a component.
     #[error("expected START/COMPONENT/VERSION, not {0:?}")]
     NoBadge(String),
 }
 
-/// Most groups that a client certificate carries: the library keeps one value for each type of an attribute, and the
+/// Maximum number of groups in a client certificate: the library keeps one value for each type of attribute, and the
 /// organisation has two spellings there.
 pub const MAX_GROUPS: usize = 2;
 
-/// From when to when a certificate is valid, both inclusive, in whole seconds.
+/// Validity of a certificate: both instants are inclusive and in whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
     /// First instant.
@@ -60,7 +60,7 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// Valid from an instant for as long as `lasts`.
+    /// Validity from an instant for the duration `lasts`.
     pub fn starting(now: Instant, lasts: chrono::TimeDelta) -> Self {
         Self { not_before: now, not_after: now + lasts }
     }
@@ -70,7 +70,7 @@ impl Validity {
 pub struct Key(KeyPair);
 
 impl Key {
-    /// A new transport key: ECDSA P-256, random.
+    /// Creates a transport key: ECDSA P-256, random.
     ///
     /// # Errors
     /// The system has no random source.
@@ -78,10 +78,10 @@ impl Key {
         Ok(Self(KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?))
     }
 
-    /// The landscape key for a purpose and an object (`cluster/namespace/name`): Ed25519, always the same for the same
-    /// seed. `ordinal` counts rotations: the keys of one purpose and object differ by it.
+    /// Derives the landscape key for a purpose and an object (`cluster/namespace/name`): Ed25519, always the same for
+    /// the same seed. `ordinal` counts rotations and makes the keys of one purpose and object distinct.
     pub fn landscape(random: &Random, purpose: &str, object: &str, ordinal: u64) -> Self {
-        // RFC 8410: PKCS #8 of version 1 around an octet string that holds the octet string of the seed.
+        // RFC 8410: PKCS #8 version 1 with an octet string that holds the octet string of the seed.
         let mut der =
             vec![0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
         der.extend_from_slice(&landscape_secret(random, purpose, object, ordinal));
@@ -91,7 +91,7 @@ impl Key {
     }
 
     /// # Errors
-    /// Text that is no private key in PEM.
+    /// The text is no private key in PEM.
     pub fn from_pem(pem: &str) -> Result<Self, PkiError> {
         Ok(Self(KeyPair::from_pem(pem)?))
     }
@@ -108,16 +108,16 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The 32 bytes that a landscape key is made from.
+/// The 32 bytes from which a landscape key is made.
 fn landscape_secret(random: &Random, purpose: &str, object: &str, ordinal: u64) -> Vec<u8> {
     let part = |part: &str| random.draw(&format!("{part}: {purpose}"), object, ordinal).to_be_bytes();
     ["key 0", "key 1", "key 2", "key 3"].into_iter().flat_map(part).collect()
 }
 
-/// A landscape key as OpenSSH reads it.
+/// A landscape key in the formats of OpenSSH.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SshKeyPair {
-    /// PEM of OpenSSH's own format, not encrypted.
+    /// PEM of OpenSSH's own format, unencrypted.
     pub private: String,
     /// One line of `authorized_keys`, without comment.
     pub public: String,
@@ -130,7 +130,7 @@ impl fmt::Debug for SshKeyPair {
 }
 
 impl SshKeyPair {
-    /// The landscape key for a purpose and an object; see [`Key::landscape`].
+    /// Derives the landscape key for a purpose and an object; see [`Key::landscape`].
     ///
     /// Source: OpenSSH, PROTOCOL.key; RFC 8709.
     pub fn landscape(random: &Random, purpose: &str, object: &str, ordinal: u64) -> Self {
@@ -164,29 +164,29 @@ impl SshKeyPair {
     }
 }
 
-/// Bytes behind their length.
+/// Writes bytes after their length.
 fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(&u32::try_from(text.len()).unwrap_or_default().to_be_bytes());
     out.extend_from_slice(text);
 }
 
-/// What a certificate is for.
+/// Purpose of a certificate, and its subject.
 #[derive(Clone, Copy, Debug)]
 pub enum Leaf<'a> {
-    /// A server: names and addresses under which it is reached; the first is its common name.
+    /// Server certificate: names and addresses of the server; the first is its common name.
     Server(&'a [&'a str]),
-    /// A client: user name and groups, at most [`MAX_GROUPS`].
+    /// Client certificate: user name and groups, at most [`MAX_GROUPS`].
     Client(&'a str, &'a [&'a str]),
-    /// A client that is a component: as above, and what its certificate says beside.
+    /// Certificate of a component: as for clients, and its badge.
     Component(&'a str, &'a [&'a str], &'a Badge),
 }
 
-/// What the certificate of a component says beside its user, as the organisational unit `START/COMPONENT/VERSION`.
+/// Badge in the certificate of a component: the organisational unit `START/COMPONENT/VERSION`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Badge {
-    /// Number of the start of the host that issued it: processes of an earlier start are nobody's.
+    /// Number of the start of the host that issued it: processes of an earlier start are rejected.
     pub start: u64,
-    /// Name in the field.
+    /// Name of the component, as upstream.
     pub component: String,
     /// Emulated version.
     pub version: String,
@@ -233,10 +233,10 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// A new authority with this common name.
+    /// Creates an authority with this common name.
     ///
     /// # Errors
-    /// A validity or name that no certificate can hold.
+    /// The validity or name is not allowed in certificates.
     pub fn new(name: &str, key: Key, validity: Validity) -> Result<Self, PkiError> {
         let mut params = params(validity)?;
         params.distinguished_name.push(DnType::CommonName, name);
@@ -248,16 +248,16 @@ impl Authority {
         Ok(Self { issuer: Issuer::new(params, key.0), pair })
     }
 
-    /// An authority that was made before.
+    /// Loads an existing authority.
     ///
     /// # Errors
-    /// Text that is no certificate or no key.
+    /// The text is no certificate or no key.
     pub fn from_pem(certificate: &str, key: &str) -> Result<Self, PkiError> {
         let issuer = Issuer::from_ca_cert_pem(certificate, Key::from_pem(key)?.0)?;
         Ok(Self { issuer, pair: Pair { certificate: certificate.to_owned(), key: key.to_owned() } })
     }
 
-    /// The authority's own certificate and key.
+    /// Certificate and key of the authority itself.
     pub fn pair(&self) -> &Pair {
         &self.pair
     }
@@ -265,7 +265,7 @@ impl Authority {
     /// Issues a certificate for a key.
     ///
     /// # Errors
-    /// Names or a validity that no certificate can hold.
+    /// Names or the validity are not allowed in certificates.
     pub fn issue(&self, leaf: Leaf<'_>, key: &Key, validity: Validity) -> Result<Pair, PkiError> {
         let mut params = params(validity)?;
         let (name, usage) = match leaf {
@@ -294,10 +294,11 @@ impl Authority {
         Ok(Pair { certificate, key: key.pem() })
     }
 
-    /// Signs a certificate signing request for a client: subject and key are the request's, everything else is ours.
+    /// Signs a certificate signing request for a client: subject and key are the request's, everything else is set
+    /// here.
     ///
     /// # Errors
-    /// Text that is no signing request, or one whose signature is wrong.
+    /// The text is no signing request, or its signature is wrong.
     pub fn sign_request(&self, request: &str, validity: Validity) -> Result<String, PkiError> {
         let mut request = CertificateSigningRequestParams::from_pem(request)?;
         let mut ours = params(validity)?;
@@ -307,10 +308,10 @@ impl Authority {
         Ok(request.signed_by(&self.issuer)?.pem())
     }
 
-    /// As [`Authority::sign_request`] for a server: its names are the request's, too.
+    /// Like [`Authority::sign_request`], for a server: its names are the request's, too.
     ///
     /// # Errors
-    /// Text that is no signing request, or one whose signature is wrong.
+    /// The text is no signing request, or its signature is wrong.
     pub fn sign_server_request(&self, request: &str, validity: Validity) -> Result<String, PkiError> {
         let mut request = CertificateSigningRequestParams::from_pem(request)?;
         let mut ours = params(validity)?;
@@ -322,10 +323,10 @@ impl Authority {
     }
 }
 
-/// The subject of a certificate signing request: its common name and its organisations.
+/// Returns the subject of a certificate signing request: its common name and its organisations.
 ///
 /// # Errors
-/// Text that is no signing request, or one whose signature is wrong.
+/// The text is no signing request, or its signature is wrong.
 pub fn subject(request: &str) -> Result<(String, Vec<String>), PkiError> {
     let request = CertificateSigningRequestParams::from_pem(request)?;
     let (mut name, mut groups) = (String::new(), Vec::new());
@@ -366,10 +367,10 @@ fn put_groups(name: &mut DistinguishedName, groups: &[&str]) -> Result<(), PkiEr
     Ok(())
 }
 
-/// The last second that a certificate can name, 9999-12-31T23:59:59Z: RFC 5280 has it stand for no end at all.
+/// Last second that a certificate can name, 9999-12-31T23:59:59Z: in RFC 5280 it means no expiry.
 const LAST: u64 = 253_402_300_799;
 
-/// What all certificates have in common.
+/// Common parameters of all certificates.
 fn params(validity: Validity) -> Result<CertificateParams, PkiError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
@@ -418,7 +419,7 @@ mod tests {
         let (first, again) = (pair(1), pair(1));
         assert_eq!(first, again);
         assert_ne!(first.private, pair(2).private);
-        // What `ssh-keygen -y` prints for the private key.
+        // Output of `ssh-keygen -y` for the private key.
         let public = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPsNNVNvCT215x6X+40cEn2W+IMEY5nWkGuZqSwjaxXD\n";
         assert_eq!(first.public, public);
         let base64: String = first.private.lines().filter(|line| !line.starts_with("-----")).collect();

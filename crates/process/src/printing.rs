@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lines of tasks of one process that belong to different components.
+//! Output of tasks of one process that belong to different components.
 //!
-//! Events of `tracing` and panics have no context of their own. [`Printing`] gives each poll of a task the subscriber and the
-//! output of its component, so that the lines of a component are in the log of its pod.
+//! Events of `tracing` and panics have no context of their own. [`Printing`] sets the subscriber and the output of its
+//! component for each poll of a task, so that the lines of a component are in the log of its pod.
 //!
-//! **Invariants.** A future that is called by a component but belongs to the process ([`Printing::of_process`]) prints as the
-//! process does.
+//! **Invariants.** A future that is called by a component but belongs to the process ([`Printing::of_process`]) uses
+//! the process's output.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -27,16 +27,16 @@ thread_local! {
     static OUTPUT: RefCell<Option<Output>> = const { RefCell::new(None) };
 }
 
-/// The subscriber and the output of one component. Cheap to clone.
+/// Subscriber and output of one component. Cheap to clone.
 #[derive(Clone)]
 pub struct Printing(Arc<Inner>);
 
 struct Inner {
-    /// `None`: that of the process.
+    /// Output; `None`: that of the process.
     output: Option<Output>,
-    /// The subscriber of polls.
+    /// Subscriber during polls.
     dispatch: Dispatch,
-    /// The subscriber behind that of a component.
+    /// Subscriber to which that of a component forwards.
     behind: Arc<Mutex<Dispatch>>,
 }
 
@@ -47,24 +47,24 @@ impl fmt::Debug for Printing {
 }
 
 impl Printing {
-    /// Lines and panics go to `output`; events of `tracing` are dropped until [`Printing::subscribe`].
+    /// Prints lines and panics to `output`; events of `tracing` are dropped until [`Printing::subscribe`].
     pub fn to(output: Output) -> Self {
         let behind = Arc::new(Mutex::new(Dispatch::none()));
         Self(Arc::new(Inner { output: Some(output), dispatch: Dispatch::new(Forward(behind.clone())), behind }))
     }
 
-    /// The output and the subscriber of the whole process, as of now.
+    /// Output and subscriber of the whole process, as of now.
     pub fn of_process() -> Self {
         let dispatch = dispatcher::get_default(Clone::clone);
         Self(Arc::new(Inner { output: None, dispatch, behind: Arc::new(Mutex::new(Dispatch::none())) }))
     }
 
-    /// Sets the subscriber of events, for the current poll, too.
+    /// Sets the subscriber of events, including those of the current poll.
     pub fn subscribe(&self, dispatch: Dispatch) {
         *self.0.behind.lock() = dispatch;
     }
 
-    /// The output of lines; `None`: that of the process.
+    /// Output of lines; `None`: that of the process.
     pub fn output(&self) -> Option<&Output> {
         self.0.output.as_ref()
     }
@@ -75,13 +75,13 @@ impl Printing {
         Entered { outer, _subscriber: dispatcher::set_default(&self.0.dispatch) }
     }
 
-    /// A future whose polls print here.
+    /// Wraps a future whose polls print here.
     pub fn around<F: Future + Unpin>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
         Around { future, printing: self.clone() }
     }
 }
 
-/// A subscriber that hands everything to another one, which may be exchanged.
+/// Subscriber that forwards everything to another one, which may be replaced.
 struct Forward(Arc<Mutex<Dispatch>>);
 
 impl Forward {
@@ -92,7 +92,7 @@ impl Forward {
 
 impl Subscriber for Forward {
     fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
-        // The one behind is asked each time.
+        // The forwarding target decides each time.
         Interest::sometimes()
     }
 
@@ -125,13 +125,13 @@ impl Subscriber for Forward {
     }
 }
 
-/// Prints a line of the component that this thread polls; false if it polls none.
+/// Prints a line of the component whose task this thread polls; returns false if there is none.
 pub(crate) fn line(line: &str) -> bool {
     let output = OUTPUT.with_borrow(Clone::clone);
     output.inspect(|output| output.line(line)).is_some()
 }
 
-/// Restores what was before.
+/// Restores the previous printing when dropped.
 pub(crate) struct Entered {
     outer: Option<Output>,
     _subscriber: DefaultGuard,

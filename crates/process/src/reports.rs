@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reports over a transport to the host, in which the participant's identity is.
+//! Reports over a transport to the host, which carries the participant's identity.
 //!
-//! A participant reports so often that a request for each would cost more than what it says. So there is one request, which
-//! lasts: its body has a line for each report, and the body of its answer a [`Line`] for each answer. Reports and answers of a
-//! participant keep their order; of two reports the earlier one is not answered once the host has read the later one.
+//! Reports are so frequent that a request for each would cost more than its content. So there is one long-lived
+//! request: its body has a line for each report, and the body of its response a [`Line`] for each answer. Reports and
+//! answers of a participant keep their order; of two reports the earlier one is not answered once the host has read the
+//! later one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::lines::Lines;
 use crate::participant::{Answer, CLOCK_PATH, Grant, Idle, Join, Line, PARTICIPANT_HEADER, Reports};
 use crate::transport::{Body, Transport, full};
 
-/// Reports over a transport to the host. Cheap to clone; clones are one participant.
+/// Reports over a transport to the host. Cheap to clone; clones share the participant.
 #[derive(Clone, Debug)]
 pub struct ReportsOver {
     transport: Transport,
@@ -31,7 +32,7 @@ pub struct ReportsOver {
     stream: Arc<tokio::sync::Mutex<Option<Stream>>>,
 }
 
-/// Reports on their way out, and answers on their way in.
+/// Outgoing reports and incoming answers.
 struct Stream {
     reports: UnboundedSender<Bytes>,
     answers: Body,
@@ -39,7 +40,7 @@ struct Stream {
 }
 
 impl ReportsOver {
-    /// Of the participant with this name.
+    /// Creates the reports of the participant with this name.
     pub fn new(transport: Transport, participant: HeaderValue) -> Self {
         Self { transport, participant, stream: Arc::default() }
     }
@@ -62,7 +63,7 @@ impl ReportsOver {
         }
     }
 
-    /// Begins the request whose lines are the reports.
+    /// Opens the request whose lines are the reports.
     async fn open(&self) -> Result<Stream, String> {
         let (reports, lines) = unbounded::<Bytes>();
         let body = StreamBody::new(lines.map(|line| Ok(Frame::data(line)))).boxed_unsync();
@@ -85,7 +86,7 @@ impl Reports for ReportsOver {
     fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>> {
         let own = self.clone();
         Box::pin(async move {
-            // Who made an earlier report has dropped it by now.
+            // The caller of an earlier report has dropped its future by now.
             let mut stream = own.stream.lock().await;
             let stream = stream.as_mut().ok_or_else(|| "it has not joined the clock".to_owned())?;
             stream.send(&idle)?;
@@ -110,7 +111,7 @@ impl Stream {
         self.reports.unbounded_send(line.into()).map_err(|_| BROKEN.to_owned())
     }
 
-    /// The answer to a report; those to earlier ones, which came too late, are left out. Dropping it loses nothing.
+    /// Returns the answer to a report; late answers to earlier ones are skipped. The future is cancel safe.
     async fn answer(&mut self, wanted: u64) -> Result<Option<Answer>, String> {
         loop {
             for line in self.lines.by_ref() {
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
     use crate::transport::ResponseFuture;
 
-    /// A host that grants, and answers with these lines whatever is reported.
+    /// A host that grants, and answers every report with these lines.
     fn host(lines: &'static str, reported: &Arc<Mutex<Option<Body>>>) -> Transport {
         let reported = reported.clone();
         Transport::new(move |request| -> ResponseFuture {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Spawning and stopping.
+//! Spawning and stopping of tasks.
 //!
 //! A task that panics fails its component: [`Tasks::panicked`] resolves, and the component ends. Where panics are
-//! caught ([`Tasks::catching`]), what can be begun anew is, after a pause that grows ([`Tasks::restarting`]).
+//! caught ([`Tasks::catching`]), restartable tasks are restarted, after a growing pause ([`Tasks::restarting`]).
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -38,18 +38,18 @@ struct Inner {
     is_paused: AtomicBool,
     ended: Notify,
     panicked: AtomicBool,
-    /// What the first panic that ended a task said.
+    /// Message of the first panic that ended a task.
     panic: Mutex<Option<String>>,
     catching: Option<Catching>,
     printing: Option<Printing>,
     schedule: Option<Schedule>,
 }
 
-/// What is needed to go on after a panic.
+/// State for the restart of tasks that panicked.
 struct Catching {
     wall: Clock,
     report: Box<dyn Fn(Panicked) + Send + Sync>,
-    /// How often who panicked.
+    /// Number of panics by name of their origin.
     times: Mutex<BTreeMap<String, u32>>,
 }
 
@@ -60,7 +60,7 @@ struct Running {
 }
 
 struct Task {
-    /// `None` until the spawn has returned.
+    /// `None` until the task was spawned.
     abort: Option<AbortHandle>,
     watches: Arc<AtomicBool>,
 }
@@ -71,7 +71,7 @@ struct Schedule {
 }
 
 impl Tasks {
-    /// Tasks of a new component on the current runtime.
+    /// Creates the tasks of a component on the current runtime.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -79,15 +79,15 @@ impl Tasks {
         Self::on(Handle::current(), None)
     }
 
-    /// Tasks of a new component on a runtime. With a schedule, [`Tasks::choose`] draws from it and tasks are delayed
-    /// by it, within an instant.
+    /// Creates the tasks of a component on a runtime. With a schedule, [`Tasks::choose`] draws from it and tasks are
+    /// delayed by it, within an instant.
     pub fn on(runtime: Handle, schedule: Option<Random>) -> Self {
         let schedule = schedule.map(|random| Schedule { random, drawn: AtomicU64::new(0) });
         Self::made(runtime, schedule, None, None)
     }
 
-    /// Tasks of a new component on the current runtime, which goes on after a panic where it can; `report` is called with it, and
-    /// pauses are in time of `wall`.
+    /// Creates the tasks of a component on the current runtime that survives panics where possible; `report` is called
+    /// with each, and pauses are in time of `wall`.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -95,13 +95,13 @@ impl Tasks {
         Self::catching_on(Handle::current(), wall, report)
     }
 
-    /// As [`Tasks::catching`], on a runtime.
+    /// Like [`Tasks::catching`], on a runtime.
     pub fn catching_on(runtime: Handle, wall: Clock, report: impl Fn(Panicked) + Send + Sync + 'static) -> Self {
         let catching = Catching { wall, report: Box::new(report), times: Mutex::default() };
         Self::made(runtime, None, Some(catching), None)
     }
 
-    /// As [`Tasks::catching`], for one of several components of a process: its tasks print as `printing` says.
+    /// Like [`Tasks::catching`], for one of several components of a process: its tasks print with `printing`.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -110,7 +110,7 @@ impl Tasks {
         Self::made(Handle::current(), None, Some(catching), Some(printing))
     }
 
-    /// Printing of these tasks; `None`: they print as their process does.
+    /// Printing of these tasks; `None`: they use the process's output.
     pub fn printing(&self) -> Option<&Printing> {
         self.0.printing.as_ref()
     }
@@ -136,12 +136,12 @@ impl Tasks {
         }))
     }
 
-    /// Whether panics are caught: then the code that catches one calls [`Tasks::caught`].
+    /// True if panics are caught: the code that catches one must call [`Tasks::caught`].
     pub fn catches(&self) -> bool {
         self.0.catching.is_some()
     }
 
-    /// A panic of `name` was caught; what it said, and for how long, in wall time, it is to be left alone.
+    /// Records a caught panic of `name`; returns its message, and the wall time until the restart.
     pub fn caught(&self, name: &str, payload: &(dyn Any + Send)) -> (String, chrono::TimeDelta) {
         let message = panics::text(payload);
         let Some(catching) = &self.0.catching else { return (message, panics::pause(1)) };
@@ -155,7 +155,7 @@ impl Tasks {
         (message, pause)
     }
 
-    /// Spawns a task that is made anew whenever it panics, after a pause; where panics are not caught, as
+    /// Spawns a task that is restarted whenever it panics, after a pause; where panics are not caught, the same as
     /// [`Tasks::spawn`].
     #[track_caller]
     pub fn restarting<F>(&self, name: &'static str, make: impl Fn() -> F + Send + Sync + 'static)
@@ -172,7 +172,7 @@ impl Tasks {
         });
     }
 
-    /// Spawns a task whose panic is its own affair: it ends, and nothing else does.
+    /// Spawns a task whose panic ends only that task.
     #[track_caller]
     pub fn spawn_apart(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.spawn_at(Location::caller(), true, Box::pin(task));
@@ -201,7 +201,7 @@ impl Tasks {
         }
     }
 
-    /// Which of `count` equally good choices to take: the first, unless a test explores schedules.
+    /// Selects one of `count` equally good choices: the first, unless a test explores schedules.
     pub fn choose(&self, count: usize) -> usize {
         match &self.0.schedule {
             Some(schedule) if count > 1 => usize::try_from(schedule.draw(count as u64)).expect("below a usize"),
@@ -209,41 +209,42 @@ impl Tasks {
         }
     }
 
-    /// The component takes up nothing new from now on, or does again. What runs goes on: a queue that takes up work asks
-    /// [`Tasks::is_paused`].
+    /// Pauses or resumes the start of new work. Running work continues: a queue checks [`Tasks::is_paused`] before it
+    /// starts work.
     pub fn pause(&self, is_paused: bool) {
         self.0.is_paused.store(is_paused, Ordering::Relaxed);
         self.0.paused.send_replace(());
     }
 
-    /// Whether the component is to take up nothing new.
+    /// True if the component must not start new work.
     pub fn is_paused(&self) -> bool {
         self.0.is_paused.load(Ordering::Relaxed)
     }
 
-    /// Changes when the component is paused, or is not any more.
+    /// Notified when the component is paused or resumed.
     pub fn paused(&self) -> watch::Receiver<()> {
         self.0.paused.subscribe()
     }
 
-    /// The signal to stop.
+    /// Returns the stop signal.
     pub fn shutdown(&self) -> Shutdown {
         Shutdown { stop: self.0.stop.subscribe() }
     }
 
-    /// Asks every task to stop; a task that does not watch [`Shutdown`] is dropped at its next suspension point.
+    /// Requests the stop of every task; a task that does not watch [`Shutdown`] is dropped at its next suspension
+    /// point.
     pub fn stop(&self) {
         self.0.stop.send_replace(true);
         self.end(|task| !task.watches.load(Ordering::Relaxed));
     }
 
-    /// Drops every task at its next suspension point, whatever it watches: a crash.
+    /// Drops every task at its next suspension point, including those that watch [`Shutdown`]: a crash.
     pub fn kill(&self) {
         self.0.stop.send_replace(true);
         self.end(|_| true);
     }
 
-    /// Resolves when every task has ended.
+    /// Waits until every task has ended.
     pub async fn ended(&self) {
         loop {
             let ended = self.0.ended.notified();
@@ -254,7 +255,7 @@ impl Tasks {
         }
     }
 
-    /// Resolves when a task has ended in a panic.
+    /// Resolves when a task has panicked.
     pub async fn panicked(&self) {
         loop {
             let ended = self.0.ended.notified();
@@ -265,25 +266,25 @@ impl Tasks {
         }
     }
 
-    /// Resolves as [`Tasks::panicked`], with what is said of it.
+    /// Resolves like [`Tasks::panicked`], with the message of the panic.
     pub async fn panic(&self) -> String {
         self.panicked().await;
         let said = self.0.panic.lock().clone();
         said.map_or_else(|| "a task panicked".to_owned(), |said| format!("a task panicked: {said}"))
     }
 
-    /// Whether no task runs.
+    /// True if no task runs.
     pub fn is_ended(&self) -> bool {
         self.0.running().tasks.is_empty()
     }
 
-    /// Whether a task ended in a panic.
+    /// True if a task ended in a panic.
     pub fn has_panicked(&self) -> bool {
         self.0.panicked.load(Ordering::Relaxed)
     }
 
     fn end(&self, which: impl Fn(&Task) -> bool) {
-        // An abort may drop its task at once, and that locks.
+        // An abort may drop its task at once, which takes the lock.
         let aborts: Vec<_> =
             self.0.running().tasks.values().filter(|task| which(task)).filter_map(|task| task.abort.clone()).collect();
         for abort in aborts {
@@ -318,13 +319,13 @@ impl fmt::Debug for Tasks {
 }
 
 thread_local! {
-    /// Where the task that is being polled notes that it watches [`Shutdown`].
+    /// Flag that the polled task sets if it watches [`Shutdown`].
     static POLLED: std::cell::RefCell<Option<Arc<AtomicBool>>> = const { std::cell::RefCell::new(None) };
 }
 
 struct Watched {
     task: BoxFuture<'static, ()>,
-    /// Where it was spawned: its name in what is said of its panic.
+    /// Place of its spawn: its name in the report of a panic.
     place: &'static Location<'static>,
     watches: Arc<AtomicBool>,
     ends: Ends,
@@ -359,11 +360,11 @@ impl Future for Watched {
     }
 }
 
-/// Takes a task off the list when it is dropped, finished or not.
+/// Removes a task from the list when it is dropped, finished or not.
 struct Ends {
     tasks: Tasks,
     number: u64,
-    /// Its panic is its own affair.
+    /// True if its panic ends only the task.
     apart: bool,
 }
 
@@ -381,20 +382,20 @@ impl Drop for Ends {
     }
 }
 
-/// The signal to stop. Cheap to clone.
+/// Stop signal. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Shutdown {
     stop: watch::Receiver<bool>,
 }
 
 impl Shutdown {
-    /// Whether stopping was asked for.
+    /// True if a stop was requested.
     pub fn is_requested(&self) -> bool {
         *self.stop.borrow()
     }
 
-    /// Resolves when stopping is asked for. A task that waits for it is not dropped by [`Tasks::stop`]: it has to end
-    /// by itself.
+    /// Resolves when a stop is requested. A task that waits for it is not dropped by [`Tasks::stop`]: it must end by
+    /// itself.
     pub async fn requested(&self) {
         POLLED.with_borrow(|watches| {
             if let Some(watches) = watches {
@@ -404,10 +405,10 @@ impl Shutdown {
         self.observed().await;
     }
 
-    /// Resolves as [`Shutdown::requested`], for a task of another component.
+    /// Resolves like [`Shutdown::requested`], for a task of another component.
     pub async fn observed(&self) {
         let mut stop = self.stop.clone();
-        // An error means that the component is gone altogether.
+        // An error means that the component was dropped.
         let _ = stop.wait_for(|requested| *requested).await;
     }
 }
@@ -496,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_panic_said_is_known() {
+    fn message_of_a_panic_is_known() {
         run(async {
             let tasks = Tasks::new();
             tasks.restarting("toy", || async { panic!("on purpose") });
@@ -506,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_can_be_made_anew_is_after_a_pause_that_grows() {
+    fn a_restarting_task_is_restarted_after_growing_pauses() {
         run(async {
             let time = clock::SimulatedClock::new(clock::Instant::UNIX_EPOCH);
             let told: Arc<Mutex<Vec<Panicked>>> = Arc::default();

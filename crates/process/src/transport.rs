@@ -17,35 +17,35 @@ use parking_lot::Mutex;
 
 /// A body of requests and responses.
 pub type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, BodyError>;
-/// A request; its URI is a path with `/clusters/NAME` in front.
+/// A request; its URI is a path that begins with `/clusters/NAME`.
 pub type Request = http::Request<Body>;
 /// A response.
 pub type Response = http::Response<Body>;
 
-/// What is known in memory of the object that a response's body holds: an extension of the response, where server and
-/// client are one process. An object is decoded once for each version and type, and kept as long as its server keeps that
-/// version. Who changes a body takes the extension away.
+/// Decoded object of a response's body: an extension of the response, where server and client are one process. An
+/// object is decoded once for each version and type, and kept as long as its server keeps that version. Code that
+/// changes a body must remove the extension.
 #[derive(Clone, Default)]
 pub struct Decoded(Arc<Mutex<Vec<Arc<dyn Any + Send + Sync>>>>);
 
 impl Decoded {
-    /// An object that its server has as this type.
+    /// Creates the extension with an object that its server has decoded as this type.
     pub fn new(object: Arc<dyn Any + Send + Sync>) -> Self {
         Self(Arc::new(Mutex::new(vec![object])))
     }
 
-    /// The object as the type with this id, if it has been decoded.
+    /// Returns the object as the type with this id, if it has been decoded.
     pub fn get(&self, type_: TypeId) -> Option<Arc<dyn Any + Send + Sync>> {
         let known = self.0.lock();
         known.iter().find(|object| (***object).type_id() == type_).cloned()
     }
 
-    /// Keeps the object as its type for others.
+    /// Stores the object as its type for other readers.
     pub fn keep(&self, object: Arc<dyn Any + Send + Sync>) {
         self.0.lock().push(object);
     }
 
-    /// Drops what was kept: the version has been superseded, and a reader that still wants it can decode it.
+    /// Drops the decoded objects: the version has been superseded, and a late reader can decode it.
     pub fn release(&self) {
         self.0.lock().clear();
     }
@@ -62,18 +62,18 @@ impl fmt::Debug for Decoded {
 #[error("the body broke off: {0}")]
 pub struct BodyError(pub String);
 
-/// A body from bytes.
+/// Creates a body from bytes.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     http_body_util::Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// A body that breaks off when a future resolves.
+/// Wraps a body that breaks off when a future resolves.
 pub fn until(body: Body, end: BoxFuture<'static, ()>) -> Body {
     Until { body: Some(body), end }.boxed_unsync()
 }
 
 struct Until {
-    /// `None` once it has broken off.
+    /// Wrapped body; `None` once it has broken off.
     body: Option<Body>,
     end: BoxFuture<'static, ()>,
 }
@@ -104,18 +104,18 @@ impl http_body::Body for Until {
     }
 }
 
-/// An authenticated user, as a request extension in a simulation, from certificate or token in a landscape.
+/// An authenticated user: a request extension in a simulation, from certificate or token in a landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
-    /// Name of the user, as roles name it: `system:serviceaccount:garden:default`.
+    /// Name of the user, as in roles: `system:serviceaccount:garden:default`.
     pub name: Arc<str>,
-    /// Groups of the user, as roles name them.
+    /// Groups of the user, as in roles.
     pub groups: Vec<Arc<str>>,
-    /// Component and version, where the user is one of ours.
+    /// Component and version, if the user is a component of the landscape.
     pub component: Option<(Arc<str>, Arc<str>)>,
 }
 
-/// Why a request got no response.
+/// Reason for which a request got no response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportError {
     /// No server answers under the name.
@@ -126,24 +126,24 @@ pub enum TransportError {
     Broken(String),
 }
 
-/// The future of a response.
+/// Future of a response.
 pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response, TransportError>> + Send>>;
 
-/// Values that the clients of one process share, one for each type: the place of a cache of decoded objects.
+/// Values that the clients of one process share, one for each type, for example a cache of decoded objects.
 ///
-/// Nothing in it may change what a client sees, only what it costs.
+/// The values must not change results, only costs.
 #[derive(Clone, Default)]
 pub struct Shared(Arc<Mutex<BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
 
 impl Shared {
-    /// The value of a type; made when it is asked for the first time.
+    /// Returns the value of a type; created with the first call.
     pub fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let mut values = self.0.lock();
         let value = values.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
         Arc::clone(value).downcast().expect("the entry of a type holds that type")
     }
 
-    /// Sets the value of a type for those who ask from now on.
+    /// Sets the value of a type for later calls of [`Shared::get`].
     pub fn set<T: Send + Sync + 'static>(&self, value: T) {
         self.0.lock().insert(TypeId::of::<T>(), Arc::new(value));
     }
@@ -165,18 +165,18 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// A transport that hands every request to `send` and shares nothing with another.
+    /// Creates a transport that passes every request to `send` and has its own shared values.
     pub fn new(send: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static) -> Self {
         Self { send: Arc::new(send), shared: Shared::default() }
     }
 
-    /// The same transport on the shared values of a process: what several components of one process are given.
+    /// Returns the transport with the shared values of a process, for several components of one process.
     #[must_use]
     pub fn sharing(self, shared: &Shared) -> Self {
         Self { shared: shared.clone(), ..self }
     }
 
-    /// What the clients of this transport share.
+    /// Values that the clients of this transport share.
     pub fn shared(&self) -> &Shared {
         &self.shared
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bodies of requests that are answered before the body was read, such as refusals.
+//! Request bodies that are unread when the response is sent, for example of rejected requests.
 //!
 //! A connection of HTTP/1.1 cannot be reused after an unread body: the server would close it, and the client's next request
 //! on it would fail. So the rest of such a body is read before the answer is sent, or the answer has `Connection: close`.
@@ -26,12 +26,13 @@ const MOST: usize = 8 << 20;
 
 #[derive(Debug, Default)]
 enum State {
-    /// The handler has the body.
+    /// The handler owns the body.
     #[default]
     Taken,
     /// The body was read to its end.
     Read,
-    /// The body was dropped before its end; `was_asked_for`: the handler had begun to read, so the client sends it.
+    /// The body was dropped before its end; `was_asked_for`: the handler had begun to read, so the client sends the
+    /// body.
     Left { body: Body, was_asked_for: bool },
 }
 
@@ -46,14 +47,14 @@ pub struct Unread {
 }
 
 struct Watched {
-    /// Body; None once it was read.
+    /// Body; `None` once it was read.
     body: Option<Body>,
     was_polled: bool,
     state: Arc<Mutex<State>>,
 }
 
 impl Unread {
-    /// Returns a body for the handler and its rest; the rest is None for requests without a body.
+    /// Returns a body for the handler and its rest; the rest is `None` for requests without a body.
     pub fn of(version: Version, headers: &HeaderMap, body: Body) -> (Body, Option<Self>) {
         if body.is_end_stream() {
             return (body, None);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A value that others wait on, as `tokio::sync::watch` without its random order of waking: receivers wake in the order
-//! in which they were made, or the same seed would not give the same log.
+//! A value with change notification, like `tokio::sync::watch` without its random order of waking: receivers wake in
+//! the order of their creation; otherwise the same seed would not produce the same log.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::task::{Poll, Waker};
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// A sender and a receiver of a value.
+/// Creates a sender and a receiver of a value.
 pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
     let sender = Sender::new(value);
     let receiver = sender.subscribe();
@@ -21,7 +21,7 @@ pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
 /// Changes the value.
 pub struct Sender<T>(Arc<Shared<T>>);
 
-/// Sees the value, and waits for it to change. Cheap to clone.
+/// Reads the value, and waits for its change. Cheap to clone.
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
     number: u64,
@@ -39,12 +39,12 @@ struct State<T> {
     waiting: BTreeMap<u64, Waker>,
 }
 
-/// The sender is gone.
+/// The sender was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the sender is gone")]
 pub struct Closed;
 
-/// The value, locked while this lives.
+/// Locked reference to the value.
 pub struct Ref<'a, T>(MutexGuard<'a, State<T>>);
 
 impl<T> Deref for Ref<'_, T> {
@@ -70,19 +70,19 @@ impl<T> Shared<T> {
 }
 
 impl<T> Sender<T> {
-    /// A sender without receivers.
+    /// Creates a sender without receivers.
     pub fn new(value: T) -> Self {
         let waiting = BTreeMap::new();
         let state = State { value, version: 0, is_closed: false, made: 0, receivers: 0, waiting };
         Self(Arc::new(Shared(Mutex::new(state))))
     }
 
-    /// A receiver that has seen the present value.
+    /// Creates a receiver that has seen the present value.
     pub fn subscribe(&self) -> Receiver<T> {
         receiver(&self.0, None)
     }
 
-    /// Sets the value and wakes the receivers; the value before.
+    /// Sets the value and wakes the receivers; returns the previous value.
     pub fn send_replace(&self, value: T) -> T {
         let mut state = self.0.state();
         let old = std::mem::replace(&mut state.value, value);
@@ -99,7 +99,7 @@ impl<T> Sender<T> {
         Shared::wake(state);
     }
 
-    /// Changes the value, and wakes the receivers if `modify` says that it did; what it says.
+    /// Changes the value, and wakes the receivers if `modify` returns true; returns its result.
     pub fn send_if_modified(&self, modify: impl FnOnce(&mut T) -> bool) -> bool {
         let mut state = self.0.state();
         let modified = modify(&mut state.value);
@@ -110,27 +110,27 @@ impl<T> Sender<T> {
         modified
     }
 
-    /// The present value. Not to be held while anything else is done.
+    /// Returns the present value. Not to be held while anything else is done.
     pub fn borrow(&self) -> Ref<'_, T> {
         Ref(self.0.state())
     }
 
-    /// How many receivers there are.
+    /// Number of receivers.
     pub fn receiver_count(&self) -> usize {
         self.0.state().receivers
     }
 }
 
 impl<T> Receiver<T> {
-    /// The present value. Not to be held while anything else is done.
+    /// Returns the present value. Not to be held while anything else is done.
     pub fn borrow(&self) -> Ref<'_, T> {
         Ref(self.shared.state())
     }
 
-    /// Resolves when the value was set since this receiver last saw it change.
+    /// Waits until the value is set again after this receiver last saw it change.
     ///
     /// # Errors
-    /// If the sender is gone and nothing new is left to see.
+    /// The sender was dropped and there is no new value.
     pub async fn changed(&mut self) -> Result<(), Closed> {
         poll_fn(|context| {
             let mut state = self.shared.state();
@@ -147,10 +147,10 @@ impl<T> Receiver<T> {
         .await
     }
 
-    /// Resolves when the value is as wanted, at once if it is already.
+    /// Waits until the value fulfils `wanted`; returns at once if it does already.
     ///
     /// # Errors
-    /// If the sender is gone and the value is not as wanted.
+    /// The sender was dropped and the value does not fulfil `wanted`.
     pub async fn wait_for(&mut self, mut wanted: impl FnMut(&T) -> bool) -> Result<(), Closed> {
         loop {
             {

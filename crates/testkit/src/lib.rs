@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What tests share: the auditor of what is always true of a landscape, and a world for one component.
+//! Shared test code: the auditor of a landscape's invariants, and a world for one component.
 //!
-//! Imported as a dev-dependency only, and never by what it imports itself.
+//! Imported as a dev-dependency only, and never by its own dependencies.
 //!
-//! **Invariants.** Knows objects, not how they came: no log, no client, no component.
+//! **Invariants.** Depends on objects, not on their source: no log, no client, no component.
 //!
-//! **Tour.** [`auditor`] the invariants of a landscape, checked after each step; [`world`] objects in, one pass of a
-//! component's reconcilers, out: writes, Events, and when it looks again; [`objects`] builders that say only what matters;
-//! [`malformed`] requests as no client should send them.
+//! **Tour.** [`auditor`] the invariants of a landscape, checked after each step; [`world`] one pass of a component's
+//! reconcilers: objects in; writes, Events and next timer out; [`objects`] builders of objects with defaults;
+//! [`malformed`] malformed requests.
 
 pub mod auditor;
 pub mod malformed;

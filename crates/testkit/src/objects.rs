@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Builders that say only what matters to a test; everything else comes from one valid default each.
+//! Builders of objects; fields that a test does not set have one valid default each.
 //!
 //! ```
 //! # use testkit::objects::shoot;
@@ -114,13 +114,13 @@ impl ShootBuilder {
         self
     }
 
-    /// Changes anything else.
+    /// Changes any other field.
     pub fn with(mut self, change: impl FnOnce(&mut Shoot)) -> Self {
         change(&mut self.0);
         self
     }
 
-    /// The Shoot.
+    /// Returns the Shoot.
     pub fn build(self) -> Shoot {
         self.0
     }
@@ -133,13 +133,13 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets how many machines may be added during a roll-out.
+    /// Sets the number of machines that may be added during a roll-out.
     pub fn surge(mut self, max_surge: impl Into<IntOrString>) -> Self {
         self.0.max_surge = Some(max_surge.into());
         self
     }
 
-    /// Sets how many machines may be missing during a roll-out.
+    /// Sets the number of machines that may be missing during a roll-out.
     pub fn unavailable(mut self, max_unavailable: impl Into<IntOrString>) -> Self {
         self.0.max_unavailable = Some(max_unavailable.into());
         self
@@ -173,19 +173,19 @@ impl PoolBuilder {
         self
     }
 
-    /// Has the nodes updated in place, one after the other.
+    /// Selects in-place updates of the nodes, one after the other.
     pub fn auto_in_place(mut self) -> Self {
         self.0.update_strategy = Some("AutoInPlaceUpdate".to_owned());
         self
     }
 
-    /// Has the nodes updated in place once they are selected.
+    /// Selects in-place updates of the nodes after their selection by a user.
     pub fn manual_in_place(mut self) -> Self {
         self.0.update_strategy = Some("ManualInPlaceUpdate".to_owned());
         self
     }
 
-    /// Changes anything else.
+    /// Changes any other field.
     pub fn with(mut self, change: impl FnOnce(&mut Worker)) -> Self {
         change(&mut self.0);
         self
@@ -226,7 +226,7 @@ impl CloudProfileBuilder {
         self
     }
 
-    /// Adds a version of a machine image, which is made when it is not there; see [`expirable`] for the notation.
+    /// Adds a version of a machine image, and the image if it is missing; see [`expirable`] for the notation.
     pub fn image(mut self, name: &str, version: &str) -> Self {
         let expirable = expirable(version);
         let version = MachineImageVersion {
@@ -247,26 +247,26 @@ impl CloudProfileBuilder {
         self
     }
 
-    /// Changes anything else.
+    /// Changes any other field.
     pub fn with(mut self, change: impl FnOnce(&mut CloudProfile)) -> Self {
         change(&mut self.0);
         self
     }
 
-    /// The CloudProfile.
+    /// Returns the CloudProfile.
     pub fn build(self) -> CloudProfile {
         self.0
     }
 }
 
-/// The instant that tests call now: 2023-07-28T00:00:00Z.
+/// Present instant of tests: 2023-07-28T00:00:00Z.
 pub const NOW: DateTime<Utc> = match DateTime::from_timestamp(1_690_502_400, 0) {
     Some(instant) => instant,
     None => panic!("a valid instant"),
 };
 
-/// A version as tests write it: `1.27.1` supported, `1.27.1?` preview, `1.26.4~` deprecated, `1.25.3!` deprecated and
-/// expiring exactly [`NOW`].
+/// Parses a version in test notation: `1.27.1` supported, `1.27.1?` preview, `1.26.4~` deprecated, `1.25.3!` deprecated
+/// and expiring exactly at [`NOW`].
 pub fn expirable(text: &str) -> ExpirableVersion {
     let (version, classification, expires) = match text.as_bytes().last() {
         Some(b'?') => (&text[..text.len() - 1], "preview", false),

@@ -22,10 +22,10 @@ use crate::erased::{Answering, Reader, Shared};
 use crate::queue::ObjectKey;
 use crate::request;
 
-/// A body and its content type.
+/// Content type and body of a request.
 pub(crate) type Content = (&'static str, Vec<u8>);
 
-/// Where requests for one kind in one scope go, and how answers are read.
+/// Client for one kind in one scope: paths of requests, and the decoder of responses.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) context: Context,
@@ -49,9 +49,9 @@ impl fmt::Debug for Endpoint {
 /// A page of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
-    /// The objects.
+    /// Objects of the page.
     pub(crate) items: Vec<Shared>,
-    /// Resource version of the snapshot that all pages come from.
+    /// Resource version of the snapshot from which all pages are read.
     pub(crate) resource_version: String,
     /// Token for the next page; empty on the last.
     pub(crate) continue_token: String,
@@ -73,7 +73,7 @@ impl Endpoint {
         Self { cluster: cluster.into(), namespace: Some(namespace.into()), ..self.clone() }
     }
 
-    /// In the namespace of an object, and for `*` in its cluster.
+    /// Returns the endpoint for the namespace of an object, and for `*` in the object's cluster.
     pub(crate) fn in_namespace_of(&self, metadata: &ObjectMeta) -> Self {
         self.within(self.cluster_of(metadata), &metadata.namespace)
     }
@@ -95,7 +95,7 @@ impl Endpoint {
         self.resource.path(&self.cluster, self.namespace.as_deref())
     }
 
-    /// The collection that an object belongs to.
+    /// Path of the collection of an object.
     pub(crate) fn collection_path_of(&self, metadata: &ObjectMeta) -> String {
         let namespace = self.namespace.as_deref().unwrap_or(&metadata.namespace);
         self.resource.path(self.cluster_of(metadata), Some(namespace))
@@ -109,7 +109,7 @@ impl Endpoint {
         format!("{}/{}", self.collection_path_of(metadata), metadata.name)
     }
 
-    /// A request that is answered by an object of the kind.
+    /// Sends a request whose response is an object of the kind.
     pub(crate) fn request(&self, method: Method, path: String, body: Option<Content>) -> Answering<'_, Shared> {
         Box::pin(async move {
             let answer = request::object(&self.context, method, path, body).await?;
@@ -117,7 +117,8 @@ impl Endpoint {
         })
     }
 
-    /// As [`Endpoint::request`], decoded for this request alone: of what servers compute, or what was never stored.
+    /// Like [`Endpoint::request`], decoded only for this request: for computed objects, or objects that were never
+    /// stored.
     pub(crate) fn request_uncached(
         &self,
         method: Method,
@@ -143,7 +144,7 @@ impl Endpoint {
         })
     }
 
-    /// Reads one page of at most `limit` objects, or everything for a limit of 0.
+    /// Reads one page of at most `limit` objects; a limit of 0 reads everything.
     pub(crate) async fn page(&self, options: &ListOptions, limit: u32, continue_token: &str) -> Result<Page, Error> {
         #[derive(Deserialize)]
         struct List<'a> {
@@ -171,7 +172,7 @@ impl Endpoint {
     }
 
     /// Reads all objects of the scope, page by page, and the list's resource version. If the snapshot expires between
-    /// two pages, everything is read again at once, as client-go's pager does.
+    /// two pages, everything is read again in one request, as in client-go's pager.
     pub(crate) fn list<'a>(&'a self, options: &'a ListOptions) -> Answering<'a, (Vec<Shared>, String)> {
         Box::pin(async move {
             let mut items = Vec::new();
@@ -218,17 +219,17 @@ impl Endpoint {
         }
     }
 
-    /// Patches as [`Self::patch`], as a dry run that refuses unknown fields.
+    /// Like [`Self::patch`], as a dry run with strict field validation.
     pub(crate) fn patch_dry_run(&self, path: &str, patch: &Patch) -> Answering<'_, Shared> {
         let path = format!("{path}?dryRun=All&fieldValidation=Strict");
         match patch.body() {
-            // Not through the cache: the answer of a dry run was never stored.
+            // The cache is bypassed: the result of a dry run was never stored.
             Ok(body) => self.request_uncached(Method::PATCH, path, Some(body), false),
             Err(error) => Box::pin(std::future::ready(Err(error))),
         }
     }
 
-    /// Writes a merge patch of an object as it is known: its resource version is the precondition.
+    /// Writes a merge patch against a known version: its resource version is the precondition.
     pub(crate) fn patch_difference(
         &self,
         old: &ObjectMeta,
@@ -240,8 +241,8 @@ impl Endpoint {
         self.patch(format!("{}{suffix}", self.path_of(old)), &Patch::Merge(Value::Object(patch)))
     }
 
-    /// Deletes exactly this object: its uid is the precondition, its resource version too if `unchanged`. One that is
-    /// gone already is no error.
+    /// Deletes exactly this object: its uid is the precondition, and its resource version too if `unchanged`. A missing
+    /// object is no error.
     pub(crate) fn delete_object(
         &self,
         metadata: &ObjectMeta,
@@ -270,7 +271,7 @@ impl Endpoint {
         Box::pin(async move { request::send(&self.context, Method::DELETE, path, body).await.map(drop) })
     }
 
-    /// Posts to a subresource, and takes no interest in the answer unless it is an error.
+    /// Posts to a subresource, and ignores the response unless it is an error.
     pub(crate) fn post(&self, path: String, body: Vec<u8>) -> Answering<'_, ()> {
         Box::pin(async move { request::send(&self.context, Method::POST, path, Some((JSON, body))).await.map(drop) })
     }
@@ -294,20 +295,20 @@ fn delete_body(options: &DeleteOptions) -> Option<Content> {
     Some((JSON, bytes))
 }
 
-/// A frame of a watch.
+/// An event of a watch.
 #[derive(Clone, Debug)]
 pub(crate) enum Frame {
-    /// The object appeared in the watched set.
+    /// The object entered the watched set.
     Added(Shared),
-    /// It changed.
+    /// The object was changed.
     Modified(Shared),
-    /// It left the set; its last state.
+    /// The object left the watched set; its last state.
     Deleted(Shared),
-    /// Everything up to this resource version has been delivered.
+    /// Everything up to this resource version has been sent.
     Bookmark(String),
 }
 
-/// The frames of a watch.
+/// Events of a watch.
 pub(crate) struct Frames {
     body: Body,
     lines: Lines,

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a request failed, and what a work queue makes of it.
+//! Errors of requests, and their effect on a work queue.
 
 use apimachinery::Status;
 use process::TransportError;
 
 use crate::queue::Failure;
 
-/// Why a request failed.
+/// Reason for which a request or pass failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// The server refused; its `Status`.
+    /// The server returned an error; its `Status`.
     #[error("{0}")]
     Api(Box<Status>),
-    /// No response.
+    /// There is no response.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// The response is not what was asked for.
+    /// The response cannot be decoded.
     #[error("cannot read the response: {0}")]
     Decode(String),
-    /// A pass failed for a reason of its own, which users see elsewhere: it backs off.
+    /// A pass failed for a reason of its own, which users see elsewhere: the key backs off.
     #[error("{0}")]
     Failed(String),
 }
 
 impl Error {
-    /// The server's reason, if it refused.
+    /// Reason of the server's `Status`; empty for other errors.
     pub fn reason(&self) -> &str {
         match self {
             Self::Api(status) => &status.reason,
@@ -32,7 +32,7 @@ impl Error {
         }
     }
 
-    /// The server's `Status`, if it refused.
+    /// The server's `Status`; `None` for other errors.
     pub fn status(&self) -> Option<&Status> {
         match self {
             Self::Api(status) => Some(status),
@@ -45,12 +45,12 @@ impl Error {
         self.reason() == apimachinery::status::reason::NOT_FOUND
     }
 
-    /// 410: the resource version asked for is no longer retained.
+    /// 410: the requested resource version is no longer retained.
     pub fn is_expired(&self) -> bool {
         matches!(self.reason(), apimachinery::status::reason::EXPIRED | apimachinery::status::reason::GONE)
     }
 
-    /// What a work queue makes of it.
+    /// Class of the failure for the work queue.
     pub(crate) fn failure(&self) -> Failure {
         match self {
             Self::Transport(_) => Failure::Unreachable,
@@ -58,12 +58,12 @@ impl Error {
         }
     }
 
-    /// 409 because the object changed meanwhile.
+    /// True for 409 with reason `Conflict`: the object was changed meanwhile.
     pub fn is_conflict(&self) -> bool {
         self.reason() == apimachinery::status::reason::CONFLICT
     }
 
-    /// Whether the same may succeed a moment later: others write, or the server is not there, overloaded or not whole.
+    /// True if a retry may succeed: the object was changed, or the server is unreachable, overloaded or failing.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Transport(_) => true,
@@ -72,7 +72,7 @@ impl Error {
         }
     }
 
-    /// 409 because the name is taken.
+    /// True for 409 with reason `AlreadyExists`: the name is in use.
     pub fn is_already_exists(&self) -> bool {
         self.reason() == apimachinery::status::reason::ALREADY_EXISTS
     }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_pass_is_told_from_what_stays() {
+    fn transient_errors_differ_from_permanent_ones() {
         let refused = |code: u16| Error::Api(Box::new(Status { code, ..Status::default() }));
         for (code, passes) in [(409, true), (429, true), (500, true), (503, true), (504, true)] {
             assert_eq!(refused(code).is_passing(), passes, "{code}");
@@ -91,7 +91,7 @@ mod tests {
         for code in [400, 401, 403, 404, 405, 410, 422] {
             assert!(!refused(code).is_passing(), "{code}");
         }
-        assert!(Error::Transport(TransportError::Unreachable("nobody is there".to_owned())).is_passing());
+        assert!(Error::Transport(TransportError::Unreachable("no server is there".to_owned())).is_passing());
         assert!(!Error::Decode("no JSON".to_owned()).is_passing());
     }
 }

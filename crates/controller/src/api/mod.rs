@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A typed client for one kind in one scope of one logical cluster.
 //!
-//! **Tour.** This file has what any kind can be asked; `write` whole objects of typed kinds; `endpoint` the requests
-//! themselves, without types; [`Error`] why a request failed.
+//! **Tour.** This file has the requests for any kind; `write` writes whole objects of typed kinds; `endpoint` is the
+//! untyped client; [`Error`] the reason of a failure.
 
 mod endpoint;
 mod error;
@@ -47,16 +47,16 @@ pub enum Patch {
     Strategic(Value),
 }
 
-/// A frame of a watch. Objects are decoded once and shared.
+/// An event of a watch. Objects are decoded once and shared.
 #[derive(Clone, Debug)]
 pub enum WatchEvent<K> {
-    /// The object appeared in the watched set.
+    /// The object entered the watched set.
     Added(Arc<K>),
-    /// It changed.
+    /// The object was changed.
     Modified(Arc<K>),
-    /// It left the set; its last state.
+    /// The object left the watched set; its last state.
     Deleted(Arc<K>),
-    /// Everything up to this resource version has been delivered.
+    /// Everything up to this resource version has been sent.
     Bookmark(String),
 }
 
@@ -69,12 +69,12 @@ pub struct ApiResource {
     pub version: Cow<'static, str>,
     /// Plural name.
     pub plural: Cow<'static, str>,
-    /// Whether objects live in a namespace.
+    /// True if objects belong to a namespace.
     pub namespaced: bool,
 }
 
 impl ApiResource {
-    /// The names of a typed kind.
+    /// Names of a typed kind.
     pub const fn of<K: Resource>() -> Self {
         Self {
             group: Cow::Borrowed(K::GROUP),
@@ -84,7 +84,7 @@ impl ApiResource {
         }
     }
 
-    /// The path of a collection, below the server's root.
+    /// Path of a collection, relative to the server's root.
     fn path(&self, cluster: &str, namespace: Option<&str>) -> String {
         let mut path = String::with_capacity(128);
         path.push_str("/clusters/");
@@ -116,7 +116,7 @@ pub struct Api<K> {
     kind: PhantomData<fn() -> K>,
 }
 
-/// How many objects a page of a list holds.
+/// Number of objects per page of a list.
 const PAGE: u32 = 500;
 
 const JSON: &str = "application/json";
@@ -138,22 +138,22 @@ impl<K> Api<K> {
         Self { endpoint, kind: PhantomData }
     }
 
-    /// The cluster that the requests go to, `*` for all.
+    /// Cluster of the requests; `*` for all.
     pub fn cluster(&self) -> &str {
         &self.endpoint.cluster
     }
 
-    /// The component's door to the world.
+    /// Context of the component.
     pub fn context(&self) -> &Context {
         &self.endpoint.context
     }
 
-    /// The same kind in one namespace of one cluster.
+    /// Returns a client for the same kind in one namespace of a cluster.
     pub fn within(&self, cluster: &str, namespace: &str) -> Self {
         Self::at(self.endpoint.within(cluster, namespace))
     }
 
-    /// Whether the scope has no object that `options` select.
+    /// True if the scope has no object that `options` select.
     pub async fn is_empty(&self, options: &ListOptions) -> Result<bool, Error> {
         Ok(self.endpoint.page(options, 1, "").await?.items.is_empty())
     }
@@ -163,13 +163,13 @@ impl<K> Api<K> {
         self.endpoint.delete(self.endpoint.path_of_name(name), options)
     }
 
-    /// Posts a body to a subresource of an object, `eviction`.
+    /// Posts a body to a subresource of an object, for example `eviction`.
     pub fn post(&self, name: &str, subresource: &str, body: &Value) -> impl Future<Output = Result<(), Error>> + Send {
         let path = format!("{}/{subresource}", self.endpoint.path_of_name(name));
         self.endpoint.post(path, body.to_string().into_bytes())
     }
 
-    /// Deletes an object if there is one of this name.
+    /// Deletes an object; a missing object is no error.
     pub async fn delete_if_there(&self, name: &str) -> Result<(), Error> {
         match self.delete(name, &DeleteOptions::default()).await {
             Err(error) if error.is_not_found() => Ok(()),
@@ -188,25 +188,25 @@ impl<K> Api<K> {
 }
 
 impl<K: Readable> Api<K> {
-    /// A kind that is known by name only, as whatever can be read of it: [`crate::PartialObject`] for its metadata.
+    /// Creates a client for a kind that is known only by name; `K` may be [`crate::PartialObject`] for its metadata.
     pub fn of(context: &Context, cluster: &str, resource: ApiResource) -> Self {
         Self::at(Endpoint::new(context, cluster, resource, Reader::of::<K>()))
     }
 
-    /// The same kind and cluster in the namespace of an object (no change for a cluster-scoped kind); for `*`, in the
-    /// object's cluster.
+    /// Returns a client for the namespace of an object (unchanged for a cluster-scoped kind); for `*`, in the object's
+    /// cluster.
     pub fn in_namespace_of(&self, object: &K) -> Self {
         Self::at(self.endpoint.in_namespace_of(object.object_meta()))
     }
 
-    /// The key of an object that came from here.
+    /// Key of an object that was read with this client.
     pub fn key_of(&self, object: &K) -> ObjectKey {
         self.endpoint.key_of(object.object_meta())
     }
 
     /// Reads one object.
     pub fn get(&self, name: &str) -> impl Future<Output = Result<K, Error>> + Send {
-        // Not through the cache: servers compute some fields when they are read.
+        // The cache is bypassed: servers compute some fields when they are read.
         let path = self.endpoint.path_of_name(name);
         TypedAnswer::new(self.endpoint.request_uncached(Method::GET, path, None, true))
     }
@@ -216,8 +216,8 @@ impl<K: Readable> Api<K> {
         Ok(self.endpoint.get_opt(name, false).await?.map(owned))
     }
 
-    /// As [`Api::get_opt`], but decoded only if nothing in this process has decoded this version before. Not for kinds of
-    /// which servers compute fields when they are read.
+    /// Like [`Api::get_opt`], but decoded only if no other code of this process has decoded this version. Not for kinds
+    /// whose fields servers compute when they are read.
     pub async fn get_shared(&self, name: &str) -> Result<Option<Arc<K>>, Error> {
         Ok(self.endpoint.get_opt(name, true).await?.map(typed))
     }
@@ -239,7 +239,7 @@ impl<K: Readable> Api<K> {
         TypedAnswer::new(self.endpoint.patch(self.endpoint.path_of_name(name), patch))
     }
 
-    /// Patches as [`Api::patch`], as a dry run that refuses unknown fields.
+    /// Like [`Api::patch`], as a dry run with strict field validation.
     pub fn patch_dry_run(&self, name: &str, patch: &Patch) -> impl Future<Output = Result<K, Error>> + Send {
         TypedAnswer::new(self.endpoint.patch_dry_run(&self.endpoint.path_of_name(name), patch))
     }
@@ -255,8 +255,8 @@ impl<K: Readable> Api<K> {
         TypedAnswer::new(self.endpoint.patch(path, patch))
     }
 
-    /// Deletes exactly this object: its uid is the precondition, its resource version too if `unchanged`. One that is
-    /// gone already is no error.
+    /// Deletes exactly this object: its uid is the precondition, and its resource version too if `unchanged`. A missing
+    /// object is no error.
     pub fn delete_object(
         &self,
         object: &K,
@@ -268,24 +268,24 @@ impl<K: Readable> Api<K> {
 }
 
 impl<K: Resource> Api<K> {
-    /// All objects of a cluster: every namespace, or a cluster-scoped kind.
+    /// Creates a client for all objects of a cluster: every namespace, or a cluster-scoped kind.
     pub fn all(context: &Context, cluster: &str) -> Self {
         Self::of(context, cluster, ApiResource::of::<K>())
     }
 
-    /// The objects of one namespace.
+    /// Creates a client for the objects of one namespace.
     pub fn namespaced(context: &Context, cluster: &str, namespace: &str) -> Self {
         Self::all(context, cluster).within(cluster, namespace)
     }
 }
 
 impl ListOptions {
-    /// All objects with a label.
+    /// Options that select by a label selector.
     pub fn labelled(selector: &str) -> Self {
         Self { label_selector: selector.to_owned(), ..Self::default() }
     }
 
-    /// All objects with a field.
+    /// Options that select by a field selector.
     pub fn with_field(selector: &str) -> Self {
         Self { field_selector: selector.to_owned(), ..Self::default() }
     }
@@ -310,7 +310,7 @@ impl Patch {
     }
 }
 
-/// The events of a watch.
+/// Events of a watch.
 pub struct WatchStream<K> {
     frames: Frames,
     kind: PhantomData<fn() -> K>,
@@ -323,8 +323,8 @@ impl<K> fmt::Debug for WatchStream<K> {
 }
 
 impl<K: Readable> WatchStream<K> {
-    /// The next event. `None`: the server ended the stream, and a new watch goes on from the last resource version.
-    /// An `ERROR` frame is an [`Error::Api`]; after any error the stream has ended.
+    /// Returns the next event. `None`: the server ended the stream, and a new watch continues from the last resource
+    /// version. An `ERROR` frame is an [`Error::Api`]; after any error the stream has ended.
     pub async fn next(&mut self) -> Option<Result<WatchEvent<K>, Error>> {
         let frame = self.frames.next().await?;
         Some(frame.map(|frame| match frame {

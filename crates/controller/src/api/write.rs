@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writing whole objects: creating, replacing, and merge patches of what differs.
+//! Writes of whole objects: creation, replacement, and merge patches of the difference.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -27,28 +27,28 @@ impl<K: Resource> Api<K> {
         TypedAnswer::new(self.endpoint.request(Method::PUT, path, Some((JSON, body(object)))))
     }
 
-    /// Replaces a subresource, `status` or `binding`.
+    /// Replaces a subresource, for example `status` or `binding`.
     pub fn replace_subresource(&self, subresource: &str, object: &K) -> impl Future<Output = Result<K, Error>> + Send {
         let path = format!("{}/{subresource}", self.endpoint.path_of(object.metadata()));
         TypedAnswer::new(self.endpoint.request(Method::PUT, path, Some((JSON, body(object)))))
     }
 
-    /// As [`Api::replace`], as a dry run.
+    /// Like [`Api::replace`], as a dry run.
     pub fn replace_dry_run(&self, object: &K) -> impl Future<Output = Result<K, Error>> + Send {
         let path = format!("{}?dryRun=All", self.endpoint.path_of(object.metadata()));
-        // Not through the cache: what a dry run answers under the present resource version was never stored.
+        // The cache is bypassed: the result of a dry run has the present resource version, but was never stored.
         TypedAnswer::new(self.endpoint.request_uncached(Method::PUT, path, Some((JSON, body(object))), false))
     }
 
-    /// Writes `status` by a merge patch of what differs between `old` and `new`, with `old`'s resource version as the
-    /// precondition; no request if nothing differs, and `new` comes back.
+    /// Writes `status` by a merge patch of the difference between `old` and `new`, with `old`'s resource version as the
+    /// precondition; without a difference it sends no request and returns `new`.
     pub fn update_status(&self, old: &K, new: &K) -> impl Future<Output = Result<K, Error>> + Send {
         let patch = difference::of_status(old, new, old.differing_fields(new).as_deref());
         self.write_difference(old, new, patch, "/status")
     }
 
-    /// Writes everything but `status` by a merge patch of what differs, with `old`'s resource version as the
-    /// precondition; no request if nothing differs, and `new` comes back.
+    /// Writes everything but `status` by a merge patch of the difference, with `old`'s resource version as the
+    /// precondition; without a difference it sends no request and returns `new`.
     pub fn update(&self, old: &K, new: &K) -> impl Future<Output = Result<K, Error>> + Send {
         let patch = difference::of_rest(old, new, old.differing_fields(new).as_deref());
         self.write_difference(old, new, patch, "")
@@ -62,7 +62,7 @@ impl<K: Resource> Api<K> {
         TypedAnswer::new(self.endpoint.patch_difference(old.metadata(), patch, suffix))
     }
 
-    /// Creates the object unless one of its name is there.
+    /// Creates the object unless one of its name exists.
     pub async fn create_unless_there(&self, object: &K) -> Result<(), Error> {
         match self.create(object).await {
             Err(error) if error.is_already_exists() => Ok(()),
@@ -70,12 +70,12 @@ impl<K: Resource> Api<K> {
         }
     }
 
-    /// Creates the object, or updates the stored one so that what `object` says of labels, annotations, owner
-    /// references and specification holds; no request but the read if it holds already.
+    /// Creates the object, or updates the stored one to the labels, annotations, owner references and specification of
+    /// `object`; if they are equal already, it only reads.
     ///
-    /// Labels, annotations and owner references that are stored and not named in `object` stay. Of the specification
-    /// (every field but `metadata` and `status`), what `K` knows becomes as in `object`, absent fields included; what
-    /// `K` does not know stays.
+    /// Stored labels, annotations and owner references that are missing in `object` remain. Of the specification (every
+    /// field but `metadata` and `status`), the fields of `K` become as in `object`, absent fields included; fields
+    /// unknown to `K` remain.
     pub async fn create_or_update(&self, object: &K) -> Result<K, Error> {
         let metadata = object.metadata();
         let scope = self.in_namespace_of(object);
@@ -86,13 +86,13 @@ impl<K: Resource> Api<K> {
         }
     }
 
-    /// As [`Api::create_or_update`] for who knows what is stored, from a reflector.
+    /// Like [`Api::create_or_update`] for a caller that has the stored object, from a reflector.
     pub async fn apply_to(&self, stored: &K, object: &K) -> Result<K, Error> {
         self.update(stored, &merged(stored, object)).await
     }
 }
 
-/// `object` as it would replace `stored`.
+/// Returns the result of replacing `stored` by `object`.
 fn merged<K: Resource>(stored: &K, object: &K) -> K {
     let mut new = object.clone();
     *new.metadata_mut() = merged_metadata(stored.metadata(), object.metadata());
@@ -119,7 +119,7 @@ fn merged_metadata(stored: &ObjectMeta, wanted: &ObjectMeta) -> ObjectMeta {
 
 fn body<K: Resource>(object: &K) -> Vec<u8> {
     if object.metadata().annotations.contains_key(annotation::CLUSTER) {
-        // Where an object was read is no part of it.
+        // The annotation of the cluster is not part of the object.
         let mut own = object.clone();
         own.metadata_mut().annotations.remove(annotation::CLUSTER);
         return encode::to_bytes(&own);

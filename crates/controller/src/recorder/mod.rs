@@ -31,7 +31,7 @@ pub enum EventType {
 }
 
 impl EventType {
-    /// As it is written.
+    /// Value of the field `type`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "Normal",
@@ -40,7 +40,7 @@ impl EventType {
     }
 }
 
-/// Action that a controller took or that failed, as an Event of `events.k8s.io` tells it.
+/// Action that a controller took or that failed, in Events of `events.k8s.io`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// `Reconcile`
@@ -52,7 +52,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// As it is written.
+    /// Value of the field `action`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Reconcile => "Reconcile",
@@ -62,7 +62,7 @@ impl Action {
     }
 }
 
-/// The object that an Event is about.
+/// Object of an Event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectRef {
     /// `group/version`.
@@ -80,7 +80,7 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    /// A reference to a typed object.
+    /// Creates a reference to a typed object.
     pub fn of<K: apimachinery::Resource>(object: &K) -> Self {
         let metadata = object.metadata();
         Self {
@@ -93,12 +93,12 @@ impl ObjectRef {
         }
     }
 
-    /// Cluster-scoped objects have their Events in namespace `default`.
+    /// Namespace of Events about the object: `default` for cluster-scoped objects.
     fn event_namespace(&self) -> &str {
         if self.namespace.is_empty() { "default" } else { &self.namespace }
     }
 
-    /// As the field `involvedObject` or `regarding`; empty fields are left out.
+    /// Value of the field `involvedObject` or `regarding`; empty fields are omitted.
     fn to_tree(&self) -> Value {
         let fields = [
             ("kind", &self.kind),
@@ -116,14 +116,14 @@ impl ObjectRef {
 const AGGREGATION_INTERVAL: TimeDelta = TimeDelta::seconds(600);
 /// … are written as one from this number of messages on.
 const AGGREGATION_LIMIT: usize = 10;
-/// How many Events of one source about one object are written at once …
+/// Maximum number of Events of one source about one object that are written at once …
 const BURST: f64 = 25.0;
-/// … and how many seconds later the next may follow.
+/// … and number of seconds until the next one is allowed.
 const SECONDS_PER_EVENT: f64 = 300.0;
-/// How many Events a recorder remembers.
+/// Number of Events that a recorder remembers.
 const MEMORY: usize = 4096;
 
-/// Everything of an Event but its message and the version of the object.
+/// All properties of an Event except its message and the version of the object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     about: ObjectRef,
@@ -150,7 +150,7 @@ struct Observed {
     first: DateTime<Utc>,
 }
 
-/// What was written, in the order in which it is forgotten again.
+/// Written Events, in the order in which they are forgotten.
 #[derive(Debug)]
 struct Memory<Key, Value> {
     values: BTreeMap<Key, Value>,
@@ -177,7 +177,7 @@ impl<Key: Ord + Clone, Value> Memory<Key, Value> {
     }
 }
 
-/// What a recorder remembers: the rules of client-go's correlator, without requests.
+/// Memory of a recorder: the rules of client-go's correlator, without requests.
 #[derive(Debug, Default)]
 struct Correlator {
     similar: Memory<Kind, Similar>,
@@ -186,7 +186,7 @@ struct Correlator {
     last_name: i64,
 }
 
-/// An Event to write.
+/// An Event to be written.
 #[derive(Clone, Debug, PartialEq)]
 struct Entry {
     name: String,
@@ -196,7 +196,7 @@ struct Entry {
 }
 
 impl Correlator {
-    /// What is written for an Event; `None` if there are too many about the object.
+    /// Returns the Event to be written; `None` if there are too many about the object.
     fn correlate(&mut self, kind: &Kind, message: &str, now: DateTime<Utc>, jitter: i64) -> Option<Entry> {
         let similar = self.similar.entry(kind, || Similar { messages: BTreeSet::new(), last: now });
         if now - similar.last > AGGREGATION_INTERVAL {
@@ -226,7 +226,7 @@ impl Correlator {
             self.last_name = nanoseconds;
         }
 
-        // Last, so that Events that are dropped count for the next one that is written.
+        // Last, so that dropped Events count for the next one that is written.
         let allowance = self.allowances.entry(&kind.about, || Allowance { tokens: BURST, last: now });
         let elapsed = (now - allowance.last).num_milliseconds() as f64 / 1000.0;
         allowance.tokens = (allowance.tokens + elapsed / SECONDS_PER_EVENT).min(BURST);
@@ -239,7 +239,7 @@ impl Correlator {
     }
 }
 
-/// Writes Events of one component into one cluster. Cheap to clone; clones count together.
+/// Writes Events of one component into one cluster. Cheap to clone; clones share their counts.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     context: Context,
@@ -251,12 +251,12 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for `cluster`; the component's name becomes the Event's source.
+    /// Creates a recorder for `cluster`; the component's name becomes the Event's source.
     pub fn new(context: &Context, cluster: &str) -> Self {
         Self::named(context, cluster, &context.identity.component)
     }
 
-    /// A recorder with another source than the component's name: a controller's, `shoot-scheduler`.
+    /// Creates a recorder with another source than the component's name: a controller's, `shoot-scheduler`.
     pub fn named(context: &Context, cluster: &str, source: &str) -> Self {
         Self {
             context: context.clone(),
@@ -267,14 +267,14 @@ impl Recorder {
         }
     }
 
-    /// Chooses the form of Events that have an action: `events.k8s.io/v1`, or `core/v1` without the action.
+    /// Selects the form of Events that have an action: `events.k8s.io/v1`, or `core/v1` without the action.
     #[must_use]
     pub fn with_actions(self, has_actions: bool) -> Self {
         Self { series: has_actions.then(Arc::default), ..self }
     }
 
-    /// Writes an Event with an action. In the form of `events.k8s.io/v1` an Event that differs from one of the last 6
-    /// minutes in its message only raises the count of that one's series.
+    /// Writes an Event with an action. In the form of `events.k8s.io/v1` an Event that differs only in its message from
+    /// one of the last 6 minutes only increments the count of that one's series.
     pub fn publish_action<'a>(
         &'a self,
         about: &'a ObjectRef,
@@ -316,7 +316,7 @@ impl Recorder {
         })
     }
 
-    /// Writes an Event, or raises the count of an equal one. After 10 that differ only in their messages within 10
+    /// Writes an Event, or increments the count of an equal one. After 10 that differ only in their messages within 10
     /// minutes they are counted together; of more than 25 at once about one object the rest is dropped.
     pub fn publish<'a>(
         &'a self,
@@ -328,7 +328,7 @@ impl Recorder {
         Box::pin(async move {
             let now = self.context.clock.now();
             trace(about, type_, reason, message);
-            // The version of the object is no part of what makes Events equal.
+            // The version of the object does not distinguish Events.
             let identity = ObjectRef { resource_version: String::new(), ..about.clone() };
             let kind = Kind { about: identity, type_, reason: reason.to_owned() };
             let jitter = self.jitter(about);
@@ -375,7 +375,8 @@ impl Recorder {
         self.post(self.path(about), &event).await
     }
 
-    /// Nanoseconds that give sources that write at one instant about one object different names, as real clocks would.
+    /// Nanoseconds that give Events distinct names when several sources write at one instant about one object, as with
+    /// real clocks.
     fn jitter(&self, about: &ObjectRef) -> i64 {
         let key = format!("{}/{}/{}", self.cluster, about.event_namespace(), about.name);
         self.context.random.below(1_000_000, "event-name", &key, fnv64(self.source.bytes())) as i64
@@ -389,7 +390,7 @@ impl Recorder {
     async fn post(&self, path: String, event: &Value) -> Result<(), Error> {
         let body = ("application/json", event.to_string().into_bytes());
         match request::send(&self.context, Method::POST, path, Some(body)).await {
-            // Like client-go: an Event that is there already, or whose namespace is going away, is not worth a retry.
+            // As in client-go, an Event that exists, or whose namespace is terminating, is not retried.
             Err(error) if error.is_already_exists() || is_terminating(&error) => Ok(()),
             result => result.map(drop),
         }
@@ -413,7 +414,7 @@ fn trace(about: &ObjectRef, type_: EventType, reason: &str, message: &str) {
     tracing::info!(kind, namespace, name, "type" = type_, reason, note = message, "Event occurred");
 }
 
-/// As the field `series`.
+/// Value of the field `series`.
 fn series_tree(entry: &series::Entry) -> Value {
     json!({"count": entry.count, "lastObservedTime": MicroTime(entry.last)})
 }

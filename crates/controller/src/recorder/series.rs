@@ -21,7 +21,7 @@ pub(super) struct Key {
     pub(super) action: Action,
 }
 
-/// An Event to write: the first one of its key, and the number of repetitions.
+/// An Event to be written: the first one of its key, and the number of repetitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -39,7 +39,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Returns the Event to write. A count above 1 is that of a series whose first Event was written before.
+    /// Returns the Event to be written. A count above 1 is that of a series whose first Event was written before.
     pub(super) fn observe(&mut self, key: &Key, note: &str, now: DateTime<Utc>, jitter: i64) -> Entry {
         let nanoseconds = now.timestamp_nanos_opt().unwrap_or_default().saturating_add(jitter).max(self.last_name + 1);
         let new = Entry {

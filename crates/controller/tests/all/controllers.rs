@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a controller does when its server redelivers, forgets, fails or goes away, and what it costs when nothing
-//! happens.
+//! Behaviour of a controller whose server redelivers, forgets, fails or closes connections, and its costs when nothing
+//! changes.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use process::Tasks;
 
 use crate::support::{Refusal, World, start};
 
-type Seen = Arc<Mutex<Vec<String>>>;
+type Passes = Arc<Mutex<Vec<String>>>;
 
 /// Passes so far, as `name=value`, or `name gone`.
-fn take(seen: &Seen) -> Vec<String> {
+fn take(seen: &Passes) -> Vec<String> {
     std::mem::take(&mut seen.lock())
 }
 
-/// Starts a controller whose passes note what they see, and end as `outcome` says.
+/// Starts a controller whose passes record the objects that they read, and end with `outcome`.
 fn observe(
     world: &World,
     outcome: impl Fn(&World, &ObjectKey) -> Result<Requeue, Error> + Send + Sync + 'static,
-) -> (Seen, Store<ConfigMap>) {
+) -> (Passes, Store<ConfigMap>) {
     let mut controller = Controller::new("observer", &world.context);
     let store = controller.watch(world.api(), ListOptions::default(), |change| vec![change.key.clone()]);
-    let seen = Seen::default();
+    let seen = Passes::default();
     let (noted, read) = (seen.clone(), store.clone());
     let own = World {
         clock: world.clock.clone(),
@@ -221,7 +221,7 @@ fn a_thousand_keys_that_wait_for_one_instant_cost_one_timer() {
         assert_eq!(take(&seen).len(), 400);
         let fired = world.clock.fired();
         assert_eq!(world.clock.next_timer().map(|(at, _)| at), Some(start() + TimeDelta::hours(2)));
-        // Passes at the instant ask for it again, which is at once: from here on they would run for ever.
+        // Passes at the instant request the same instant again: from here on they would run endlessly.
         world.clock.fire_next(None);
         assert_eq!(world.clock.fired() - fired, 1);
         assert_eq!(world.clock.next_timer(), None);
@@ -399,7 +399,7 @@ fn a_pass_that_panics_leaves_its_key_alone_for_a_while_and_nothing_else() {
     });
 }
 
-/// A panic fails a simulation.
+/// A panic ends the run of a simulation with a failure.
 #[test]
 fn a_pass_that_panics_ends_a_component_that_does_not_go_on_after_panics() {
     World::run(|world| async move {

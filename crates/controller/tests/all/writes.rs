@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What clients send: patches of what differs, Events, Leases.
+//! Requests of clients: merge patches, Events, Leases.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -233,7 +233,7 @@ fn election() -> Election {
     }
 }
 
-/// Registers the process of a name.
+/// Registers a process by name.
 async fn register(world: &World, name: &str) {
     let mut lease = Lease { metadata: ObjectMeta::named("registrations", name), ..Lease::default() };
     lease.metadata.labels.insert("component".to_owned(), "test".to_owned());

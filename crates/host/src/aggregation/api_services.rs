@@ -32,7 +32,7 @@ use super::Instances;
 
 /// Path of the APIServices below a cluster.
 const PATH: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
-/// The Service behind them: name and namespace, as in the field.
+/// Name and namespace of the Service behind them; the names of a real landscape.
 const SERVICE: (&str, &str) = ("gardener-apiserver", "garden");
 
 /// Aggregated groups and versions, in order; true for those that a release has.
@@ -44,8 +44,8 @@ fn group_versions(release: Release) -> BTreeMap<(&'static str, &'static str), bo
     all
 }
 
-/// Keeps the APIServices of the aggregated groups and their condition. Cheap to clone; clones write in turn, each what holds in its
-/// turn, so that the last write is right.
+/// Writes the APIServices of the aggregated groups and their condition. Cheap to clone; clones write one after another,
+/// each the state at the time of its write, so the last write is correct.
 #[derive(Clone)]
 pub struct ApiServices(Arc<Inner>);
 
@@ -63,23 +63,23 @@ impl fmt::Debug for ApiServices {
 }
 
 impl ApiServices {
-    /// Creates a keeper that asks an API server and knows the instances behind the groups.
+    /// Creates a keeper for the instances behind the groups that writes through `transport`.
     pub fn new(transport: Transport, clock: Clock, instances: Instances) -> Self {
         Self(Arc::new(Inner { transport, clock, instances, turn: tokio::sync::Mutex::default() }))
     }
 
-    /// Creates the missing APIServices of the served release, or of another one before the first instance, with their
+    /// Creates the missing APIServices of the served release, or of `other` before the first instance, with their
     /// condition.
     ///
     /// # Errors
-    /// The refusal of the API server, or the reason for a missing answer.
+    /// The error response of the API server, or the reason why there was no response.
     pub async fn create(&self, other: Release) -> Result<(), String> {
         let _turn = self.0.turn.lock().await;
         create(&self.0.transport, self.0.instances.release().unwrap_or(other)).await?;
         self.write_condition().await
     }
 
-    /// Keeps the APIServices and their condition, until there are no instances any more.
+    /// Updates the APIServices and their condition until `instances` is dropped.
     pub async fn follow(self) {
         let mut count = self.0.instances.count();
         let mut known = None;
@@ -168,27 +168,27 @@ pub(super) struct Availability {
 }
 
 impl Availability {
-    /// The server answers.
+    /// Condition of a server that answers.
     pub(super) fn passed() -> Self {
         Self { is_available: true, reason: "Passed", message: "all checks passed".to_owned() }
     }
 
-    /// The server does not answer.
+    /// Condition of a server that does not answer.
     pub(super) const fn failed(reason: &'static str, message: String) -> Self {
         Self { is_available: false, reason, message }
     }
 
-    /// The Service has no ready endpoint with a port of this name.
+    /// Condition of a Service that has no ready endpoint with a port of this name.
     pub(super) fn missing_endpoints(service: &str, namespace: &str, port: &str) -> Self {
         let message =
             format!("endpoints for service/{service} in {namespace:?} have no addresses with port name {port:?}");
         Self::failed("MissingEndpoints", message)
     }
 
-    /// Writes the condition, if it has changed, into an APIService. One that does not exist is left.
+    /// Writes the condition into an APIService if it has changed. A missing APIService is ignored.
     ///
     /// # Errors
-    /// The reason for which the API server cannot be asked.
+    /// The reason why the API server could not be reached.
     pub(super) async fn write(
         &self,
         transport: &Transport,
@@ -268,7 +268,7 @@ mod tests {
     use super::super::AnswerLimit;
     use super::*;
 
-    /// A server of one APIService, whose updates wait while the gate is shut.
+    /// Serves one APIService; its updates wait while the gate is shut.
     fn server(stored: Arc<Mutex<Value>>, gate: watch::Receiver<bool>) -> Transport {
         Transport::new(move |request| {
             let (stored, mut gate) = (stored.clone(), gate.clone());
@@ -290,7 +290,7 @@ mod tests {
         })
     }
 
-    /// A landscape that starts writes that nothing is available, while the first instance is ready.
+    /// The landscape starts: one task writes that no instance is available while the first instance becomes ready.
     #[tokio::test]
     async fn the_last_write_says_what_holds_however_slow_an_earlier_one_is() {
         let limit = AnswerLimit { wall: Clock::wall(), time: TimeDelta::days(1), report: Arc::new(|_, _| {}) };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Extension API servers: servers of groups that an APIService of a user leads to.
+//! Extension API servers: servers of API groups that are registered with an APIService of a user.
 //!
 //! ```text
 //! /apis                    groups of the APIServices, with the resources that their servers list
@@ -8,14 +8,15 @@
 //! ```
 //!
 //! The server is called with the certificate and headers of the front proxy. Its certificate must be for
-//! `SERVICE.NAMESPACE.svc`. Condition `Available` is judged when an APIService, a Service or its endpoints are written, and
-//! when a request or discovery contradicts it.
+//! `SERVICE.NAMESPACE.svc`. Condition `Available` is evaluated when an APIService, a Service or its endpoints are
+//! written, and when the result of a request or of discovery contradicts it.
 //!
-//! **Invariants.** Groups of Kubernetes and Gardener are served by this host and gardener-apiserver, whatever an APIService
-//! says. An APIService has precedence over a CustomResourceDefinition. Requests that a user may not make are refused here.
+//! **Invariants.** Groups of Kubernetes and Gardener are served by this host and gardener-apiserver, independent of any
+//! APIService. An APIService has precedence over a CustomResourceDefinition. Authorization takes place here, before the
+//! request is forwarded.
 //!
-//! **Deliberately absent**: OpenAPI of these servers, upgraded connections, APIServices across all clusters, and checks at
-//! intervals: a server that ends is noticed with the next request.
+//! **Deliberately absent**: OpenAPI of these servers, upgraded connections, APIServices across all clusters, and
+//! periodic checks: the end of a server is detected by the next request.
 //!
 //! Source: k8s.io/kube-aggregator pkg/apiserver, pkg/controllers/status/remote @ v0.32.
 
@@ -48,13 +49,13 @@ use super::{refused, unavailable, unavailable_because};
 
 const GROUP: &str = "apiregistration.k8s.io";
 const PLURAL: &str = "apiservices";
-/// Wall time that a server has to list its resources.
+/// Wall time within which a server must list its resources.
 const LIST_LIMIT: TimeDelta = TimeDelta::seconds(5);
-/// Wall time until the answer to a request begins.
+/// Wall time within which the response to a request must begin.
 const ANSWER_LIMIT: TimeDelta = TimeDelta::seconds(60);
 /// Maximum number of bytes of a list of resources.
 const MOST_OF_LIST: usize = 1 << 20;
-/// Number of servers that are asked at once.
+/// Maximum number of servers that are queried at once.
 const AT_ONCE: usize = 16;
 
 /// APIService of a user.
@@ -70,7 +71,7 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Reads an APIService; `None` if it names no Service or its group is never extended.
+    /// Parses an APIService; `None` if it names no Service or if its group cannot be extended.
     fn of(cluster: &str, tree: &Value) -> Option<Self> {
         let spec = &tree["spec"];
         let group = spec["group"].as_str().filter(|group| !group.is_empty())?;
@@ -99,7 +100,7 @@ impl Registration {
         format!("/apis/{}/{}", self.group, self.version)
     }
 
-    /// Availability of a server that could not be asked for its resources.
+    /// Availability of a server whose resources could not be listed.
     fn not_listed(&self, endpoint: &Endpoint, reason: &str) -> Availability {
         let url = format!("https://{}:{}{}", endpoint.host, endpoint.port, self.list_path());
         Availability::failed("FailedDiscoveryCheck", format!("failing or missing response from {url}: {reason}"))
@@ -140,10 +141,10 @@ struct Inner {
     tasks: Tasks,
     time: Clock,
     wall: Clock,
-    /// APIServices of users by cluster, the preferred version first, as far as they were read.
+    /// APIServices of users by cluster, the preferred version first; clusters that were not read yet are missing.
     known: RwLock<BTreeMap<String, Arc<[Arc<Registration>]>>>,
     loads: tokio::sync::Mutex<()>,
-    /// True by cluster and name if the server answered last.
+    /// True by cluster and APIService name if the server answered the last request.
     answers: Mutex<BTreeMap<(String, String), bool>>,
 }
 
@@ -158,7 +159,7 @@ impl Extensions {
         Self(Arc::new(Inner { dialer, server, own, tasks, time, wall, known, loads, answers }))
     }
 
-    /// APIServices of users of a cluster.
+    /// Returns the APIServices of users of a cluster.
     async fn of(&self, cluster: &str) -> Arc<[Arc<Registration>]> {
         if let Some(known) = self.0.known.read().get(cluster) {
             return known.clone();
@@ -167,7 +168,7 @@ impl Extensions {
     }
 
     async fn load(&self, cluster: &str) -> Arc<[Arc<Registration>]> {
-        // The last one that begins has read what was written last.
+        // The load that begins last reads the last write.
         let _one_at_a_time = self.0.loads.lock().await;
         let trees = self.0.server.trees(cluster, GROUP, PLURAL).await;
         let mut all: Vec<_> = trees.iter().filter_map(|tree| Registration::of(cluster, tree).map(Arc::new)).collect();
@@ -179,13 +180,13 @@ impl Extensions {
         all
     }
 
-    /// Forgets a cluster that was deleted.
+    /// Removes a deleted cluster from the cache.
     pub(crate) fn forget(&self, cluster: &str) {
         self.0.known.write().remove(cluster);
         self.0.answers.lock().retain(|(known, _), _| known != cluster);
     }
 
-    /// Notes a write to a path of a cluster: judges what may have changed.
+    /// Handles a write to a path of a cluster: reevaluates the APIServices that it may affect.
     pub(crate) async fn note_write(&self, path: &str) {
         let mut segments = path.split('/').skip(2);
         let Some(cluster) = segments.next() else { return };
@@ -205,7 +206,7 @@ impl Extensions {
         }
     }
 
-    /// Groups of a cluster, with the resources that their servers list now.
+    /// Groups of a cluster, with the resources that their servers list at this moment.
     pub(crate) async fn groups(&self, cluster: &str) -> Vec<ExtensionGroup> {
         let all = self.of(cluster).await;
         let asked = futures::stream::iter(all.iter().cloned());
@@ -223,7 +224,7 @@ impl Extensions {
         groups
     }
 
-    /// Group of a path `/clusters/CLUSTER/apis/GROUP`, if an APIService has it.
+    /// Group of a path `/clusters/CLUSTER/apis/GROUP`; `None` if no APIService registers it.
     pub(crate) async fn group(&self, path: &str) -> Option<ExtensionGroup> {
         let mut segments = path.split('/').filter(|segment| !segment.is_empty());
         let (Some("clusters"), Some(cluster), Some("apis"), Some(name), None) =
@@ -238,7 +239,7 @@ impl Extensions {
         (!versions.is_empty()).then(|| ExtensionGroup { name: name.to_owned(), versions })
     }
 
-    /// APIService of a path `/clusters/CLUSTER/apis/GROUP/VERSION/…`.
+    /// Returns the APIService of a path `/clusters/CLUSTER/apis/GROUP/VERSION/…`.
     pub(crate) async fn find(&self, path: &str) -> Option<Arc<Registration>> {
         let mut segments = path.split('/').filter(|segment| !segment.is_empty());
         let (Some("clusters"), Some(cluster), Some("apis"), Some(group), Some(version)) =
@@ -250,7 +251,7 @@ impl Extensions {
         all.iter().find(|one| one.group == group && one.version == version).cloned()
     }
 
-    /// Hands a request to the server of an APIService.
+    /// Forwards a request to the server of an APIService.
     pub(crate) async fn call(&self, registration: &Arc<Registration>, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         let body = match read(body).await {
@@ -287,9 +288,9 @@ impl Extensions {
         self.0.dialer.transport(&registration.cluster, server, Some(endpoint), registration.trust.clone()?).await
     }
 
-    /// Sends a request; an answer must begin within `limit` of wall time.
+    /// Sends a request; the response must begin within `limit` of wall time.
     async fn send(&self, transport: &Transport, mut request: Request, limit: TimeDelta) -> Result<Response, String> {
-        // The time-out is the one here.
+        // The time limit of this function applies instead of the transport's.
         request.extensions_mut().insert(Lasting);
         let late = self.0.wall.sleep(limit, TimerClass::Calendar);
         match select(transport.send(request), late).await {
@@ -298,7 +299,7 @@ impl Extensions {
         }
     }
 
-    /// Asks a server for its resources: its availability, and the APIResourceList.
+    /// Queries a server for its resources; returns its availability and the APIResourceList.
     async fn list(&self, registration: &Registration) -> (Availability, Option<Value>) {
         let endpoint = self.0.server.endpoint(&registration.cluster, &registration.service).await;
         let found = match &endpoint {
@@ -334,7 +335,7 @@ impl Extensions {
         }
     }
 
-    /// Notes whether the server of an APIService answered, and judges it if that has changed.
+    /// Records whether the server of an APIService answered, and updates its condition if that has changed.
     fn note_answer(&self, registration: &Arc<Registration>, answers: bool) {
         let key = (registration.cluster.clone(), registration.name.clone());
         if self.0.answers.lock().insert(key, answers) != Some(answers) {
@@ -342,7 +343,7 @@ impl Extensions {
         }
     }
 
-    /// Writes condition `Available` of an APIService.
+    /// Writes condition `Available` of an APIService in a task of its own.
     fn judge_later(&self, registration: Arc<Registration>) {
         let extensions = self.clone();
         self.0.tasks.spawn(async move {
@@ -357,7 +358,7 @@ impl Extensions {
     }
 }
 
-/// Request for an extension API server, from one of the host.
+/// Converts a request to the host into one for an extension API server.
 fn onward(mut parts: Parts, body: Bytes) -> Request {
     let user = parts.extensions.get::<User>().cloned().unwrap_or_default();
     let details = parts.extensions.get::<UserDetails>().cloned().unwrap_or_default();
@@ -367,7 +368,7 @@ fn onward(mut parts: Parts, body: Bytes) -> Request {
         parts.headers.remove(header);
     }
     let path = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    // Behind `/clusters/NAME`.
+    // The path after `/clusters/NAME`.
     let rest = path.splitn(4, '/').nth(3).unwrap_or_default();
     let mut request = http::Request::new(full(body));
     *request.uri_mut() = format!("/{rest}").parse().unwrap_or_default();

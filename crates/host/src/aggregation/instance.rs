@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One instance: the way to it, and whether it answers.
+//! One instance: its transport, and whether it answers.
 //!
-//! A process may run and not answer: it was stopped, or swapped out. After a request that got no answer in time the instance
-//! is *probed*: it gets a small request of its own. If that gets no answer for a while either, the instance is
-//! *unresponsive*: all requests and watches that wait for it end with an error, and it gets no more of them. The small
-//! request is repeated until the instance answers or its process has ended. An instance in the process of the host is not
-//! probed: a thread that gets no processor for a while has lost nothing, and its components run there, too.
+//! A process may run and not answer, for example because it was stopped or swapped out. After a request that got no
+//! answer in time the instance is *probed* with a small request. If that is not answered in time either, the instance
+//! is *unresponsive*: all requests and watches that wait for it end with an error, and it gets no new ones. The small
+//! request is repeated until the instance answers or its process has ended. An instance in the process of the host is
+//! not probed: a thread that is not scheduled for a while has lost nothing, and the host's own components run in the
+//! same process.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,20 +21,20 @@ use process::participant::Told;
 use process::transport::full;
 use process::{Transport, watch};
 
-/// The small request: its answer needs neither the log nor a permission.
+/// Path of the probe: its response needs neither the log nor a permission.
 const PROBE: &str = "/livez";
 /// Wall time between two attempts to reach an unresponsive instance.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
-/// Called when an instance becomes unresponsive, and when it answers again: its name, and whether it answers.
+/// Called with the name of an instance that has become unresponsive (`false`), or answers again (`true`).
 pub type Report = Arc<dyn Fn(&str, bool) + Send + Sync>;
 
-/// How long an instance may take to answer, by which clock.
+/// Time limit for an instance to answer, and the clock that measures it.
 #[derive(Clone)]
 pub struct AnswerLimit {
     /// Wall time.
     pub wall: Clock,
-    /// How long a request waits before the instance is probed, and how long the small request waits after that.
+    /// Duration after which a waiting request starts a probe, and time limit of the probe.
     pub time: TimeDelta,
     /// Called when it becomes unresponsive and when it answers again.
     pub report: Report,
@@ -47,37 +48,37 @@ impl fmt::Debug for AnswerLimit {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// How often it became unresponsive, or was cut off.
+    /// Number of times it became unresponsive or was cut off.
     failures: u64,
     is_unresponsive: bool,
     has_gone: bool,
     is_probed: bool,
-    /// It runs, and is not ready.
+    /// True while the process runs but is not ready.
     is_unready: bool,
-    /// A fault keeps all requests from it.
+    /// True while a simulated fault blocks all requests to it.
     is_cut_off: bool,
 }
 
-/// State of the aggregated groups: while it is the same, their watches have been told nothing.
+/// State of the aggregated groups: as long as it is equal, their watches have sent no further lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
-    /// Number of their entries.
+    /// Number of entries of these groups in the log.
     pub(super) entries: u64,
-    /// Number of their watches that were opened.
+    /// Number of watches of these groups that were opened so far.
     pub(super) watches: u64,
 }
 
-/// An instance.
+/// A registered instance.
 #[derive(Debug)]
 pub(super) struct Instance {
     pub(super) name: String,
     /// Release whose kinds the instance serves.
     pub(super) release: Release,
     pub(super) transport: Transport,
-    /// True in the process of the host: it answers as soon as its thread has a processor.
+    /// True in the process of the host: it answers as soon as its thread is scheduled.
     is_inside: bool,
     state: watch::Sender<State>,
-    /// What its watches had been told, and when it was asked.
+    /// Latest line counts of its watches, and the state of the groups for which they were reported.
     told: Mutex<Option<(Moment, Told)>>,
 }
 
@@ -92,34 +93,34 @@ impl Instance {
         self.is_inside
     }
 
-    /// What its watches have been told, if it was asked at this moment.
+    /// Line counts of its watches, if they were reported for this state of the groups.
     pub(super) fn known(&self, now: Moment) -> Option<Told> {
         let told = self.told.lock();
         told.as_ref().filter(|(at, _)| *at == now).map(|(_, told)| told.clone())
     }
 
-    /// It was asked at a moment.
+    /// Stores the line counts that the instance reported for a state of the groups.
     pub(super) fn know(&self, at: Moment, told: &Told) {
         *self.told.lock() = Some((at, told.clone()));
     }
 
-    /// Whether requests to it are answered.
+    /// True if requests to the instance are answered.
     pub(super) fn answers(&self) -> bool {
         let state = self.state.borrow();
         !state.is_unresponsive && !state.is_cut_off
     }
 
-    /// Whether it is ready for requests.
+    /// True if the instance is ready for requests.
     pub(super) fn is_asked(&self) -> bool {
         !self.state.borrow().is_unready
     }
 
-    /// Notes whether it is ready for requests.
+    /// Records whether the instance is ready for requests.
     pub(super) fn set_asked(&self, is_asked: bool) {
         self.state.send_modify(|state| state.is_unready = !is_asked);
     }
 
-    /// Notes whether a fault keeps all requests from it; whether that has changed.
+    /// Records whether a fault blocks all requests to the instance; returns true if that has changed.
     pub(super) fn set_cut_off(&self, is_cut_off: bool) -> bool {
         self.state.send_if_modified(|state| {
             let has_changed = state.is_cut_off != is_cut_off;
@@ -129,26 +130,26 @@ impl Instance {
         })
     }
 
-    /// Resolves when it becomes unresponsive the next time, counted from the call on.
+    /// Resolves when the instance becomes unresponsive the next time after this call.
     pub(super) fn stops_answering(&self) -> BoxFuture<'static, ()> {
         let mut state = self.state.subscribe();
         let known = self.state.borrow().failures;
         async move {
             if state.wait_for(|state| state.failures > known).await.is_err() {
-                // It has gone, and what it sent is still to be read.
+                // The process has ended; bytes that it sent before are still to be read.
                 std::future::pending::<()>().await;
             }
         }
         .boxed()
     }
 
-    /// It has ended.
+    /// Records that the process has ended.
     pub(super) fn gone(&self) {
         self.state.send_modify(|state| state.has_gone = true);
     }
 
-    /// A request got no answer in time: finds out whether the instance answers; ends when it does, or has gone. Ends at once
-    /// if it is being probed already.
+    /// Probes the instance after a request that got no answer in time; ends when the instance answers or its process
+    /// has ended. Returns at once if a probe is already running.
     pub(super) async fn probe(self: Arc<Self>, limit: &AnswerLimit, counted: impl Fn()) {
         if !self.state.send_if_modified(|state| !std::mem::replace(&mut state.is_probed, true)) {
             return;
@@ -181,7 +182,7 @@ impl Instance {
         }
     }
 
-    /// Resolves when it has answered anything.
+    /// Resolves when the instance has answered the probe, whatever the status.
     async fn answered(&self, wall: &Clock) {
         loop {
             let mut request = http::Request::new(full(""));

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instances of the server of the aggregated groups: which of them run, and which one gets the next request.
+//! Instances of gardener-apiserver: which of them run, and which one gets the next request.
 //!
-//! A request is handed on with its user, with the log's head as of its arrival and with landscape time
-//! ([`front_proxy`]); so any instance may answer. It is tried with the next one while nothing of it can have
-//! reached an instance, a read also when the answer did not begin. A watch ends with its instance. An instance that runs
-//! and does not answer gets no requests until it answers again ([`instance`](super::instance)): requests that wait for it
-//! end with an error, its watches end, and time does not wait for it. An instance that is not ready is asked for nothing but
-//! what its watches were told, as a Service sends nothing to a pod that is not ready.
+//! A request is forwarded with its user, with the log's head as of its arrival and with landscape time
+//! ([`front_proxy`]); so any instance may answer it. It is retried with the next instance as long as no byte of it can
+//! have reached an instance; a read is also retried when the response did not begin. A watch ends with its instance. An
+//! instance that runs and does not answer gets no requests until it answers again ([`instance`](super::instance)):
+//! requests that wait for it end with an error, its watches end, and time does not wait for it. An instance that is not
+//! ready only gets barrier requests, as a Service sends no traffic to a pod that is not ready.
 //!
-//! **Invariants.** Bodies of answers are handed on as they come, and not read. While no instance answers: 503. Connections
-//! belong to the host's tasks, not to the request that opened them: they stay when a thread of the host ends.
+//! **Invariants.** Response bodies are streamed, and not parsed. While no instance answers, the response is 503.
+//! Connections belong to the host's tasks, not to the request that opened them: they remain open when a thread of the
+//! host ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,15 +42,17 @@ use tokio::sync::oneshot;
 use super::instance::{AnswerLimit, Instance, Moment};
 use super::{Watches, lines, refused, unavailable};
 
-/// Bytes of a request that are handed on: more than any server takes, which then says so itself.
+/// Maximum size of a request body that is forwarded, in bytes; more than any server accepts, so that the server itself
+/// returns the error.
 const MOST: usize = 4 << 20;
-/// Bytes of a request's head that are handed on, with what the host adds; every server behind it takes as much.
+/// Maximum size of a forwarded request head in bytes, with the headers that the host adds; every server behind the host
+/// accepts as much.
 const MOST_OF_HEAD: usize = 512 << 10;
-/// Headers of a connection, not of what goes over it.
+/// Hop-by-hop headers.
 const OF_CONNECTION: [HeaderName; 6] =
     [CONNECTION, CONTENT_LENGTH, TE, TRANSFER_ENCODING, UPGRADE, HeaderName::from_static("keep-alive")];
 
-/// The instances. Cheap to clone.
+/// The registered instances. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Instances(Arc<Inner>);
 
@@ -60,19 +63,20 @@ struct Inner {
     clock: Clock,
     limit: AnswerLimit,
     all: Mutex<BTreeMap<String, Arc<Instance>>>,
-    /// Turn of components' requests and of writes.
+    /// Round-robin counter for requests of components and for writes.
     next: AtomicUsize,
-    /// Turn of reads by others: they come at any moment, and must not change which instance writes an entry.
+    /// Round-robin counter for reads of other clients: they arrive at any moment, and must not change which instance
+    /// writes an entry.
     next_read: AtomicUsize,
     count: watch::Sender<usize>,
-    /// Release whose kinds are described.
+    /// Oldest release of the instances that answer: discovery describes its kinds.
     release: Mutex<Option<Release>>,
-    /// Number of watches that were opened.
+    /// Number of watches that were opened so far.
     watches: AtomicU64,
 }
 
 impl Instances {
-    /// None yet. Requests are sent on `tasks`, and are stamped with the head of `log` and the time of `clock`.
+    /// Creates an empty set. Requests are sent on `tasks`, and carry the head of `log` and the time of `clock`.
     pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock, limit: AnswerLimit) -> Self {
         let (all, count) = (Mutex::default(), watch::Sender::new(0));
         let (next, next_read) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -85,7 +89,7 @@ impl Instances {
         self.insert_instance(Instance::new(name, release, transport, false));
     }
 
-    /// As [`Instances::insert`], in the process of the host.
+    /// Like [`Instances::insert`], for an instance in the process of the host.
     pub fn insert_inside(&self, name: &str, release: Release, transport: Transport) {
         self.insert_instance(Instance::new(name, release, transport, true));
     }
@@ -95,7 +99,7 @@ impl Instances {
         self.counted();
     }
 
-    /// An instance has gone.
+    /// Removes an instance whose process has ended.
     pub fn remove(&self, name: &str) {
         if let Some(instance) = self.all().remove(name) {
             instance.gone();
@@ -103,7 +107,7 @@ impl Instances {
         self.counted();
     }
 
-    /// Whether an instance is ready for requests. One that is not gets no new ones, and keeps its watches.
+    /// Sets whether an instance is ready. An instance that is not ready gets no new requests and keeps its watches.
     pub fn set_asked(&self, name: &str, is_asked: bool) {
         if let Some(instance) = self.all().get(name) {
             instance.set_asked(is_asked);
@@ -111,7 +115,8 @@ impl Instances {
         self.counted();
     }
 
-    /// Faults keep all requests from those instances for which this is true, and from no others, as if they were unresponsive.
+    /// Blocks all requests to the instances for which `is_cut_off` returns true, as if they were unresponsive, and
+    /// unblocks the others.
     pub fn cut_off(&self, is_cut_off: impl Fn(&str) -> bool) {
         let all: Vec<Arc<Instance>> = self.all().values().cloned().collect();
         let changed = all.iter().filter(|instance| instance.set_cut_off(is_cut_off(&instance.name))).count();
@@ -120,7 +125,7 @@ impl Instances {
         }
     }
 
-    /// How many answer, now and later.
+    /// Number of instances that answer, as a watch channel.
     pub fn count(&self) -> watch::Receiver<usize> {
         self.0.count.subscribe()
     }
@@ -142,17 +147,18 @@ impl Instances {
         self.0.all.lock()
     }
 
-    /// Those that run and answer, by name.
+    /// Instances that run and answer, by name.
     fn answering(&self) -> Vec<Arc<Instance>> {
         self.all().values().filter(|instance| instance.answers()).cloned().collect()
     }
 
-    /// Log and clock as they are.
+    /// Stamp with the log's present head and time.
     fn stamp(&self) -> Stamp {
         Stamp { head: Some(self.0.log.head()), now: Some(self.0.clock.now()) }
     }
 
-    /// Returns the instances that answer, the next one in turn first; `reads`: the request is a read, and not of a component.
+    /// Returns the instances that answer, the next one in turn first. `reads`: the request is a read of a client that
+    /// is not a component.
     fn in_turn(&self, reads: bool) -> Vec<Arc<Instance>> {
         let mut all = self.answering();
         all.retain(|instance| instance.is_asked());
@@ -164,7 +170,7 @@ impl Instances {
         all
     }
 
-    /// Hands a request on.
+    /// Forwards a request to an instance.
     pub(crate) async fn call(&self, request: Request) -> Result<Response, TransportError> {
         let stamp = self.stamp();
         let (mut parts, body) = request.into_parts();
@@ -179,9 +185,9 @@ impl Instances {
         front_proxy::write(&mut parts.headers, &user, &details, stamp);
         strip(&mut parts.headers);
         parts.headers.remove(HOST);
-        // Between processes of one machine it is not worth it; the host does it for its clients.
+        // Compression is not worth it between processes of one machine; the host compresses for its clients.
         parts.headers.remove(ACCEPT_ENCODING);
-        // What one client brings must not break the connection that all share.
+        // The head of one client's request must not break the connection that all clients share.
         if size_of_head(&parts.headers) > MOST_OF_HEAD {
             return Ok(refused(&Status::failure(431, "", "431 Request Header Fields Too Large")));
         }
@@ -207,11 +213,11 @@ impl Instances {
         }
     }
 
-    /// Asks all what the watches of participants were told, with everything that is in the log, except those that have been
-    /// asked since there was something to tell. `entries`: number of entries of the aggregated groups, up to a head of the
-    /// log that was read before.
+    /// Requests the line counts of the watches of participants from all instances, as of the log's present head.
+    /// Instances that reported since the last entry or watch are not queried again. `entries`: number of entries of the
+    /// aggregated groups, up to a head of the log that was read before.
     pub(crate) async fn told(&self, entries: u64) -> Watches {
-        // Before the log's head is read.
+        // Must be read before the log's head.
         let since = Moment { entries, watches: self.0.watches.load(Ordering::SeqCst) };
         let stamp = self.stamp();
         let asked = self.answering().into_iter().map(|instance| async move {
@@ -237,8 +243,8 @@ impl Instances {
         Watches { told: told.map(|all| all.into_iter().fold(Told::default(), Told::and)), told_others }
     }
 
-    /// Sends a request on the host's own tasks, or on the caller's if the instance is in this process; if the caller goes away,
-    /// it is cancelled. It fails when the instance becomes unresponsive.
+    /// Sends a request on the host's own tasks, or on the caller's if the instance is in this process; dropping the
+    /// future cancels the request. It fails when the instance becomes unresponsive.
     async fn send(&self, instance: &Arc<Instance>, request: Request) -> Result<Response, TransportError> {
         if instance.is_inside() {
             return match select(instance.transport.send(request), instance.stops_answering()).await {
@@ -272,7 +278,7 @@ impl Instances {
         answer.await.unwrap_or_else(|_| Err(TransportError::Unreachable("the host ends".to_owned())))
     }
 
-    /// Finds out whether an instance answers.
+    /// Starts a probe of an instance.
     fn probe(&self, instance: &Arc<Instance>) {
         let (instance, instances) = (instance.clone(), self.clone());
         self.0.tasks.spawn(async move {
@@ -281,7 +287,7 @@ impl Instances {
     }
 }
 
-/// The request once more.
+/// Copies a request for a retry.
 fn again(parts: &Parts, body: &Bytes) -> Request {
     let mut request = http::Request::new(full(body.clone()));
     *request.method_mut() = parts.method.clone();
@@ -290,7 +296,7 @@ fn again(parts: &Parts, body: &Bytes) -> Request {
     request
 }
 
-/// A body, or as much of it as shows that it is too much.
+/// Reads a body; fails once it is longer than [`MOST`].
 pub(super) async fn read(mut body: Body) -> Result<Bytes, BodyError> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
@@ -305,7 +311,7 @@ pub(super) async fn read(mut body: Body) -> Result<Bytes, BodyError> {
     Ok(bytes.freeze())
 }
 
-/// Removes the headers of a connection.
+/// Removes hop-by-hop headers.
 pub(super) fn strip(headers: &mut HeaderMap) {
     for name in &OF_CONNECTION {
         headers.remove(name);
@@ -322,7 +328,7 @@ mod tests {
 
     use super::*;
 
-    /// Instances that each do what is next on their list, and who was asked.
+    /// Returns instances that each answer from a list, and the names of the instances that were called.
     fn instances(behaviour: &[(&str, &[Result<u16, TransportError>])]) -> (Instances, Arc<Mutex<Vec<String>>>) {
         let limit = AnswerLimit { wall: Clock::wall(), time: TimeDelta::days(1), report: Arc::new(|_, _| {}) };
         let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
@@ -365,7 +371,7 @@ mod tests {
         for expected in [200, 201, 200] {
             assert_eq!(call(&instances, Method::GET).await, Ok(expected));
         }
-        // Reads of others do not take the turn of writes.
+        // Reads of other clients do not advance the counter for writes.
         assert_eq!(call(&instances, Method::POST).await, Ok(202));
         assert_eq!(call(&instances, Method::POST).await, Ok(203));
         assert_eq!(*asked.lock(), ["a GET", "b GET", "a GET", "a POST", "b POST"]);
@@ -393,7 +399,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_reached_nobody_is_tried_with_the_next() {
+    async fn unsent_request_is_retried_with_the_next_instance() {
         let (instances, asked) =
             instances(&[("a", &[unreachable(), broken(), unreachable()]), ("b", &[Ok(201), Ok(200), unreachable()])]);
         assert_eq!(call(&instances, Method::POST).await, Ok(201));
@@ -419,11 +425,11 @@ mod tests {
         instances.remove("a");
         assert_eq!(*count.borrow(), 0);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
-        assert_eq!(instances.told(0).await.told, Some(Told::default()), "nobody has a watch");
+        assert_eq!(instances.told(0).await.told, Some(Told::default()), "no watch is open");
     }
 
     #[tokio::test]
-    async fn who_is_not_ready_is_asked_for_its_watches_only() {
+    async fn unready_instance_gets_barrier_requests_only() {
         let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(201), Ok(201), Ok(200), Ok(201)])]);
         let count = instances.count();
         instances.set_asked("a", false);
@@ -441,7 +447,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_would_break_the_shared_connection_or_has_no_end_is_not_handed_on() {
+    async fn oversized_head_or_endless_body_is_not_forwarded() {
         let (instances, asked) = instances(&[("a", &[])]);
         let mut request = http::Request::new(full(""));
         let value = http::HeaderValue::from_bytes(&vec![b'x'; MOST_OF_HEAD]).expect("a value");
@@ -460,16 +466,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_watches_were_told_is_known_when_all_have_answered() {
+    async fn line_counts_are_known_when_all_instances_answered() {
         let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(503), Ok(200)])]);
         assert_eq!(instances.told(0).await.told, None);
         let both = Told([(u64::from(b'a'), 3), (u64::from(b'b'), 3)].into());
         assert_eq!(instances.told(0).await.told, Some(both));
-        assert_eq!(*asked.lock(), ["a POST", "b POST", "b POST"], "who has answered says the same again");
+        assert_eq!(*asked.lock(), ["a POST", "b POST", "b POST"], "an instance that has answered is not queried again");
     }
 
     #[tokio::test]
-    async fn who_has_answered_is_asked_again_after_an_entry_and_after_a_new_watch() {
+    async fn entry_or_new_watch_causes_another_barrier_request() {
         let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200), Ok(200), Ok(200)])]);
         let ask = async |entries: u64, times: usize| {
             assert!(instances.told(entries).await.told.is_some());
@@ -485,7 +491,7 @@ mod tests {
         ask(8, 4).await;
     }
 
-    /// An instance that answers, with a body without an end to a watch, unless it is stopped.
+    /// Returns an instance that answers unless it is stopped; a watch gets a body without an end.
     fn stoppable(stopped: &watch::Sender<bool>) -> Transport {
         let is_stopped = stopped.subscribe();
         Transport::new(move |request| {
@@ -503,7 +509,7 @@ mod tests {
         })
     }
 
-    /// Passes wall time until something has become true.
+    /// Advances wall time until a condition is true.
     async fn pass_until(wall: &SimulatedClock, is_true: impl Fn() -> bool) {
         for _ in 0..1000 {
             tokio::task::yield_now().await;
@@ -555,7 +561,7 @@ mod tests {
         let broken = TransportError::Broken("a does not answer".to_owned());
         assert_eq!(write.await.expect("no panic"), Err(broken), "it may have happened");
         assert!(!told.await.expect("no panic"));
-        assert!(instances.told(0).await.told.is_some(), "nobody waits for it any more");
+        assert!(instances.told(0).await.told.is_some(), "the barrier no longer waits for the instance");
         assert!(watched.frame().await.is_none(), "its watches end");
         assert_eq!(*count.borrow(), 1);
         assert_eq!(*reported.lock(), [("a".to_owned(), false)]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Watches that end where a line does.
+//! Watch bodies that are cut at line boundaries.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -10,16 +10,16 @@ use http_body::Frame;
 use http_body_util::BodyExt;
 use process::transport::{Body, BodyError};
 
-/// A body of lines that ends cleanly behind its last whole line when its sender ends: clients take that as the end
-/// of a watch's time, and watch again.
+/// Wraps a body of lines so that it ends cleanly after its last complete line when its sender ends: clients take that
+/// as the end of the watch's timeout, and watch again.
 pub(crate) fn whole(body: Body) -> Body {
     Whole { body: Some(body), rest: VecDeque::new() }.boxed_unsync()
 }
 
 struct Whole {
-    /// `None` once it has ended.
+    /// The wrapped body; `None` once it has ended.
     body: Option<Body>,
-    /// A line as far as it has come.
+    /// Received part of an incomplete line.
     rest: VecDeque<Bytes>,
 }
 
@@ -35,7 +35,7 @@ impl http_body::Body for Whole {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None | Some(Err(_))) => this.body = None,
                 Poll::Ready(Some(Ok(frame))) => {
-                    // Trailers say nothing that a client of a watch could want.
+                    // Trailers carry nothing for a client of a watch.
                     let Ok(data) = frame.into_data() else { continue };
                     if let Some(lines) = this.lines(data) {
                         return Poll::Ready(Some(Ok(Frame::data(lines))));
@@ -47,7 +47,7 @@ impl http_body::Body for Whole {
 }
 
 impl Whole {
-    /// What has come up to the end of a line.
+    /// Returns the received bytes up to the last end of a line; `None` if there is no complete line.
     fn lines(&mut self, mut data: Bytes) -> Option<Bytes> {
         let Some(end) = data.iter().rposition(|byte| *byte == b'\n') else {
             self.rest.push_back(data);

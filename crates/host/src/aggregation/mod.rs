@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Aggregation: which requests are handed on, to whom, and discovery as if one server served everything.
+//! Aggregation: forwards requests of aggregated groups, and merges discovery as if one server served everything.
 //!
-//! In a simulation the groups are a server of the same process. In a landscape they are [`Instances`]: processes, any
-//! of which answers any request, because the host says up to which revision the answer must have read the log. Whether
-//! one runs is what the
-//! condition of an APIService says.
+//! In a simulation the groups are served in the same process. In a landscape they are served by [`Instances`]:
+//! processes, any of which answers any request, because the host specifies up to which revision the server must have
+//! read the log. The condition of the APIService shows whether an instance runs.
 //!
-//! **Tour.** [`Backend`] the server; [`Instances`] the processes; `instance` one process; `lines` watches that end where a
-//! line does; [`api_services`] the objects; `extensions` API servers of users.
+//! **Tour.** [`Backend`] the server; [`Instances`] the processes; `instance` one process; `lines` watches that end at a
+//! line boundary; [`api_services`] the objects; `extensions` API servers of users.
 
 pub mod api_services;
 mod extensions;
@@ -35,7 +34,7 @@ pub use instances::Instances;
 pub(crate) use lines::whole as whole_lines;
 pub(crate) use news::News;
 
-/// Who serves the aggregated groups.
+/// Server of the aggregated groups.
 #[derive(Clone, Debug)]
 pub(crate) enum Backend {
     /// A server of this process.
@@ -61,7 +60,7 @@ impl Backend {
         }
     }
 
-    /// Lines sent to the watches of participants; `entries`: [`News::entries`] as of the log's head.
+    /// Line counts of the watches of participants; `entries`: [`News::entries`] as of the log's head.
     pub(crate) async fn told(&self, entries: u64) -> Watches {
         match self {
             Self::Server(server) => {
@@ -73,23 +72,23 @@ impl Backend {
     }
 }
 
-/// What is said of the watches of the aggregated groups.
+/// Line counts of the watches of the aggregated groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Watches {
-    /// What the watches of participants were told; `None`: one of the API servers could not be asked.
+    /// Line counts of the watches of participants; `None`: one of the API servers did not report.
     pub(crate) told: Option<Told>,
-    /// Since this was last asked, a watch of a client that takes no part in landscape time was given a change.
+    /// True if a watch of a client without part in landscape time was sent a change since the last query.
     pub(crate) told_others: bool,
 }
 
-/// What of a path is handed on.
+/// Part of a path that is forwarded to the aggregated server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handed {
-    /// Nothing: the host answers.
+    /// The host answers.
     Nothing,
-    /// Everything: the aggregated server answers.
+    /// The aggregated server answers.
     All,
-    /// It is the list of groups of a cluster, to which several servers contribute.
+    /// The list of groups of a cluster, to which several servers contribute.
     Groups,
 }
 
@@ -98,7 +97,7 @@ pub(crate) fn is_aggregated(cluster: &str) -> bool {
     cluster == cluster::GARDEN || cluster == "*"
 }
 
-/// What of a path is handed on. Across all clusters, too, Gardener's groups are those of cluster `garden`.
+/// Classifies a path. Gardener's groups across all clusters are those of cluster `garden`.
 pub(crate) fn handed(path: &str) -> Handed {
     let mut segments = path.split('/').filter(|segment| !segment.is_empty());
     let (Some("clusters"), Some(cluster)) = (segments.next(), segments.next()) else { return Handed::Nothing };
@@ -111,12 +110,12 @@ pub(crate) fn handed(path: &str) -> Handed {
     }
 }
 
-/// The answer while no server has the group.
+/// Response while no server has the group.
 pub(crate) fn unavailable() -> Response {
     unavailable_because("service unavailable".to_owned())
 }
 
-/// The answer while a server cannot be reached, with the reason.
+/// Response while a server cannot be reached, with the reason.
 pub(crate) fn unavailable_because(reason: String) -> Response {
     let mut response = Response::new(full(reason));
     *response.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
@@ -124,12 +123,12 @@ pub(crate) fn unavailable_because(reason: String) -> Response {
     response
 }
 
-/// The answer to a request that cannot be handed on.
+/// Response to a request that cannot be forwarded.
 pub(crate) fn refused(status: &Status) -> Response {
     json(http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::BAD_REQUEST), status.to_bytes())
 }
 
-/// An answer in JSON.
+/// Builds a JSON response.
 pub(crate) fn json(status: http::StatusCode, body: impl Into<Bytes>) -> Response {
     let mut response = Response::new(full(body));
     *response.status_mut() = status;
@@ -137,7 +136,7 @@ pub(crate) fn json(status: http::StatusCode, body: impl Into<Bytes>) -> Response
     response
 }
 
-/// `/apis`: the groups of both servers and of extension API servers.
+/// Answers `/apis`: the groups of both servers and of extension API servers.
 pub(crate) async fn groups(
     own: &Server,
     aggregated: Option<&Backend>,
@@ -150,7 +149,7 @@ pub(crate) async fn groups(
         *again.method_mut() = Method::GET;
         *again.uri_mut() = parts.uri.clone();
         *again.headers_mut() = parts.headers.clone();
-        // What the client knows is the whole, not a part.
+        // The client's ETag is that of the merged list, not of one server's part.
         again.headers_mut().remove(IF_NONE_MATCH);
         again.headers_mut().remove(ACCEPT_ENCODING);
         if let Some(user) = parts.extensions.get::<User>() {
@@ -160,7 +159,7 @@ pub(crate) async fn groups(
     };
     let mut answers = vec![own.call(again()).await?];
     if let Some(aggregated) = aggregated {
-        // If the aggregated server cannot be reached, the groups of the host are the answer.
+        // If the aggregated server cannot be reached, the response has the groups of the host alone.
         answers.extend(aggregated.call(again()).await);
     }
     Ok(discovery::merge(&parts.headers, answers, extensions).await)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Number of entries of the aggregated groups, by which the host knows whether their API servers have to be asked again what
-//! their watches were told.
+//! Number of log entries of the aggregated groups. The host compares it to decide whether it must query their API
+//! servers for line counts again.
 //!
-//! Watches of these groups follow on entries of these groups and are opened through the host. An API server that was asked
-//! since the last such entry and the last such watch gives the same answer again. The host's own server counts the entries
-//! as it follows the log, for all writers: an instance over HTTPS, one in the process of the host, one that was killed while
-//! its last write waited for the disk.
+//! Watches of these groups send lines only for entries of these groups, and are opened through the host. An API server
+//! that has reported since the last such entry and the last such watch would report the same counts again. The host's
+//! own server counts the entries as it follows the log, so writes of all writers are counted: an instance over HTTPS,
+//! an instance in the process of the host, and an instance that was killed while its last write waited for the disk.
 //!
 //! **Invariants.** The number is complete up to the position of the host's own server.
 
@@ -16,18 +16,18 @@ use api::catalogue;
 use generic_apiserver::Builder;
 use generic_apiserver::observer::{Observed, Observer};
 
-/// Number of entries. Cheap to clone; clones are one number.
+/// Counter of the entries. Cheap to clone; clones share the counter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News(Arc<AtomicU64>);
 
 impl News {
-    /// Counts the entries that the server follows.
+    /// Registers the counter with the server that follows the log.
     pub(crate) fn attach(&self, builder: Builder) -> Builder {
         let rows = catalogue::all().iter().filter(|row| catalogue::is_aggregated(row));
         rows.fold(builder, |builder, row| builder.observer(row.group, row.plural, Arc::new(self.clone())))
     }
 
-    /// The number; it rises with each entry.
+    /// Number of entries so far.
     pub(crate) fn entries(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is asked of the clock over HTTP, and what it answers.
+//! Requests to the clock over HTTP, and its responses.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,11 +34,11 @@ pub(super) struct Advance {
     pub(super) ignore_absence: bool,
 }
 
-/// Who gives a command.
+/// Originator of a command.
 #[derive(Default)]
 pub(super) struct By {
     pub(super) who: String,
-    /// Their name as a participant in landscape time.
+    /// The user's name as a participant in landscape time.
     pub(super) participant: Option<String>,
     /// True if the command continues when a component is dropped.
     pub(super) ignore_absence: bool,
@@ -48,14 +48,14 @@ pub(super) struct By {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Advanced {
-    /// Who gave it.
+    /// User that issued the command.
     pub by: String,
-    /// The name of its client as a participant in landscape time, if it is one.
+    /// Name of the issuing client as a participant in landscape time; `None`: it is no participant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub participant: Option<String>,
-    /// Wall time at which it was given.
+    /// Wall time at which the command was issued.
     pub since: Instant,
-    /// Landscape time at which it was given.
+    /// Landscape time at which the command was issued.
     pub from: Instant,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for Advanced {
     }
 }
 
-/// Who sends a request, as far as it says so.
+/// Returns the user of a request and the user agent, as far as the request has them.
 pub(super) fn named(request: &Request) -> String {
     let user = request.extensions().get::<User>().map(|user| user.name.to_string()).unwrap_or_default();
     match request.headers().get(http::header::USER_AGENT).and_then(|agent| agent.to_str().ok()) {
@@ -81,21 +81,21 @@ pub(super) fn named(request: &Request) -> String {
 pub struct ClockState {
     /// Landscape time.
     pub now: Instant,
-    /// How landscape time goes when no command moves it.
+    /// Mode of landscape time while no command moves it.
     #[serde(flatten)]
     pub mode: Mode,
-    /// Whether it is paused.
+    /// True if landscape time is paused.
     pub paused: bool,
-    /// Where the command at work goes to.
+    /// Instant up to which the running command advances time.
     pub target: Option<Instant>,
-    /// Who gave it, and when.
+    /// The running command: its issuer and the time of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advance: Option<Advanced>,
     /// Instant of the next timer.
     pub next: Option<Instant>,
-    /// Whether everything that can be done now has been done, as far as was reported.
+    /// True if all work of the present instant is done, according to the last reports.
     pub settled: bool,
-    /// What time waits for.
+    /// Obstacles that keep landscape time from moving.
     pub waits_for: WaitsFor,
     /// Participants and their next timers.
     pub participants: BTreeMap<String, Option<Instant>>,
@@ -104,10 +104,10 @@ pub struct ClockState {
     /// Latest absences of components, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absences: Vec<Absence>,
-    /// What time was stopped for: writers that answer one another without end.
+    /// Reason for which time was stopped: writers that react to one another in an endless cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_lock: Option<String>,
-    /// What went wrong last with components of the host, which go on.
+    /// Latest error of components of the host that continued after it, by participant.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub troubles: BTreeMap<String, String>,
 }

@@ -2,17 +2,16 @@
 //! Serves landscape time to the participants: the [`Timekeeper`] with a log, API servers and a wall clock around it.
 //!
 //! ```text
-//! POST /terrarium/clock/join   Join     → Grant                        a participant has come
-//! POST /terrarium/clock/reports Idle, … → Line, …                      lines, for as long as the participant lives: a report
-//!                              is answered when time has moved, or waits until the participant has read what is on the
-//!                              way to it
+//! POST /terrarium/clock/join   Join     → Grant                        registers a participant
+//! POST /terrarium/clock/reports Idle, … → Line, …                      lines, for as long as the connection lasts: a report is
+//!                              answered when time has moved, or when the participant has lines to read first
 //! GET  /terrarium/clock/               → ClockState
 //! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?, by?, participant?, ignoreAbsence?} → ClockState; its
-//!                              `target` is there until time has come; with `orNow` an instant that has passed is the
+//!                              `target` is set until time has reached it; with `orNow` an instant that has passed is the
 //!                              present one; `by`: name of the user; with `participant`, the user's name in landscape
 //!                              time, the command ends with the participant's connection; with `ignoreAbsence` it
 //!                              continues when a component does not answer
-//! POST /terrarium/clock/halt           ends the command at the instant that it has reached, once all has settled there
+//! POST /terrarium/clock/halt           ends the command at the present instant, once all participants are idle there
 //! POST /terrarium/clock/cancel         ends the command at once, from any user
 //! POST /terrarium/clock/leave {participant} → ClockState
 //! ```
@@ -23,8 +22,8 @@
 //! process. A command ends when its connection breaks.
 //!
 //! **Invariants.** One driver decides; a grant reaches its participant, at the latest as the answer to the next report,
-//! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself
-//! and for the limit of a report.
+//! and the dial shows its instant before. Wall time is read only for time that runs by itself and for the limit of a
+//! report.
 
 mod messages;
 mod reports;
@@ -57,53 +56,53 @@ use crate::timekeeper::{CommandError, Decision, Mode, REPORT_LIMIT, Report, Time
 
 /// Wall time after which a report is answered even if time stands, so that the connection is not closed.
 const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
-/// Wall time after which API servers that could not be asked for a barrier are asked again.
+/// Wall time after which the line counts are requested again from API servers that did not report.
 const BARRIER_AGAIN: TimeDelta = TimeDelta::milliseconds(50);
 
-/// Asks every API server what its watches were told, with everything that is in the log; `None`: one of them could not be
-/// asked.
+/// Requests the line counts of watches, as of the log's head, from every API server; `None`: one of them did not
+/// report.
 pub type Barriers = Arc<dyn Fn() -> BoxFuture<'static, Option<Told>> + Send + Sync>;
 
 /// Shows an instant on the landscape's dial.
 type Turn = Box<dyn Fn(Instant) + Send + Sync>;
 
-/// The service. Cheap to clone; clones are one service.
+/// The clock service. Cheap to clone; clones share the service.
 #[derive(Clone)]
 pub struct ClockService(Arc<Inner>);
 
 struct Inner {
     state: Mutex<State>,
-    /// Something happened that may let time move.
+    /// Notified when something happened that may let time move.
     changed: Notify,
-    /// Time has moved, or a command has ended.
+    /// Notified when time has moved or a command has ended.
     moved: Notify,
     wall: Clock,
     log: Arc<dyn EventLog>,
     barriers: Barriers,
-    /// The dial that other processes read.
+    /// Writer of the dial that other processes read.
     turn: OnceLock<Turn>,
 }
 
 struct State {
     keeper: Timekeeper,
-    /// Reports that wait for an answer.
+    /// Pending reports by participant.
     waiting: BTreeMap<String, oneshot::Sender<Option<Answer>>>,
-    /// How many commands have ended.
+    /// Number of commands that have ended.
     commands_ended: u64,
-    /// Of the present instant.
+    /// Counter of the writes at the present instant.
     writes: Writes,
-    /// Of the present instant.
+    /// Counter of the creations at the present instant.
     creations: Creations,
-    /// What went wrong last with participants of this process.
+    /// Latest error of participants of this process, by name.
     troubles: BTreeMap<String, String>,
-    /// The command at work, or the last one.
+    /// The running command, or the last one.
     advance: Option<Advanced>,
     /// Number of the latest connection of each participant, and of all of them.
     connections: (BTreeMap<String, u64>, u64),
 }
 
 impl ClockService {
-    /// A service whose time stands at `now`, driven by a task of `tasks`.
+    /// Starts a service whose time stands at `now`; a task of `tasks` drives it.
     pub fn start(
         now: Instant,
         mode: Mode,
@@ -137,23 +136,23 @@ impl ClockService {
         self.0.state().keeper.now(wall)
     }
 
-    /// The clock for servers of this process: it reads landscape time.
+    /// Clock for servers of this process: it reads landscape time.
     pub fn clock(&self) -> Clock {
         Clock::new(self.clone())
     }
 
-    /// The dial for participants of this process.
+    /// Dial for participants of this process.
     pub fn dial(&self) -> Dial {
         let service = self.clone();
         Dial::new(move || Some(service.0.state().keeper.granted()))
     }
 
-    /// Shows every instant from now on, before it is granted to anybody; once.
+    /// Calls `turn` with every instant from now on, before it is granted to a participant. Has an effect only once.
     pub fn show_on(&self, turn: impl Fn(Instant) + Send + Sync + 'static) {
         let _ = self.0.turn.set(Box::new(turn));
     }
 
-    /// Reads or commands the timekeeper; the driver looks again afterwards.
+    /// Reads or commands the timekeeper, and wakes the driver.
     pub fn with<T>(&self, act: impl FnOnce(&mut Timekeeper, Instant) -> T) -> T {
         let wall = self.0.wall.now();
         let result = act(&mut self.0.state().keeper, wall);
@@ -161,10 +160,9 @@ impl ClockService {
         result
     }
 
-    /// The log, for everybody who writes to it: the writes of an instant are counted, and time stops for writers that
-    /// answer one another without end (see [`eventlog::livelock`]). The writers go on, and a person can look at what they
-    /// do; only objects that are created without end are refused, also while nothing presses time: they would fill the
-    /// machine.
+    /// The log for all writers: writes are counted per instant, and time stops for writers that react to one another in
+    /// an endless cycle (see [`eventlog::livelock`]). The writers continue, so a user can observe them; only an endless
+    /// series of creations is refused, also while no command advances time: it would fill the machine's memory.
     pub fn counted_log(&self) -> Arc<dyn EventLog> {
         let service = self.clone();
         Arc::new(Observed::new(self.0.log.clone(), move |append: &Append| {
@@ -173,7 +171,7 @@ impl ClockService {
         }))
     }
 
-    /// Somebody writes.
+    /// Counts a write.
     fn wrote(&self, key: &Key, actor: &Actor) {
         let wall = self.0.wall.now();
         let mut state = self.0.state();
@@ -192,13 +190,13 @@ impl ClockService {
         self.0.moved.notify_waiters();
     }
 
-    /// Somebody creates or deletes; why not.
+    /// Counts a creation or deletion; returns the reason if it is refused.
     fn created(&self, append: &Append) -> Option<AppendError> {
         let Append { key, verb, object, actor, .. } = append;
         let owner = matches!(verb, Verb::Create | Verb::Delete).then(|| controller_of(object)).flatten();
         let wall = self.0.wall.now();
         let mut state = self.0.state();
-        // Somebody has seen it, and said that it may go on.
+        // A user has seen the live-lock and resumed time.
         if state.creations.is_exceeded() && state.keeper.live_lock().is_none() {
             state.creations.forget();
         }
@@ -217,8 +215,8 @@ impl ClockService {
         Some(refusal)
     }
 
-    /// Begins to advance; see [`Timekeeper::advance`]. With `or_now` an instant that has passed is the present one: who
-    /// reckons from an instant that it has read cannot know how far time has run by itself since.
+    /// Begins to advance; see [`Timekeeper::advance`]. With `or_now` an instant that has passed is the present one: a
+    /// client that computes a goal from an instant that it has read does not know how far time has run by itself since.
     fn begin(&self, to: Instant, settle: TimeDelta, or_now: bool, by: By) -> Result<(), CommandError> {
         let wall = self.0.wall.now();
         let mut state = self.0.state();
@@ -236,12 +234,12 @@ impl ClockService {
         Ok(())
     }
 
-    /// Advances through every timer up to an instant, leaving others `settle` of wall time after a step that reached
-    /// them, and returns when all has settled; the instant at which time stands: an earlier one if the command was
-    /// ended or a live-lock stopped it.
+    /// Advances through every timer up to an instant, and leaves clients that are no participants `settle` of wall time
+    /// after a step that affected them. Returns once all participants are idle, with the instant at which time stands:
+    /// an earlier one if the command was ended or a live-lock stopped it.
     ///
     /// # Errors
-    /// Another command is at work, or the instant has passed.
+    /// Another command is running, or the instant has passed.
     pub fn advance(&self, to: Instant, settle: TimeDelta) -> BoxFuture<'_, Result<Instant, CommandError>> {
         Box::pin(async move {
             let ended = self.0.state().commands_ended;
@@ -257,7 +255,7 @@ impl ClockService {
         })
     }
 
-    /// Ends the command at work, where time stands.
+    /// Ends the running command; time stays where it is.
     pub fn cancel(&self) {
         let wall = self.0.wall.now();
         let mut state = self.0.state();
@@ -270,7 +268,8 @@ impl ClockService {
         self.0.moved.notify_waiters();
     }
 
-    /// Resolves with the names of participants that were dropped because they reported nothing, when they are others than `known`.
+    /// Resolves with the names of participants that were dropped because they reported nothing, once they differ from
+    /// `known`.
     pub fn dropped_after<'a>(&'a self, known: &'a BTreeSet<String>) -> BoxFuture<'a, BTreeSet<String>> {
         Box::pin(async move {
             loop {
@@ -285,24 +284,24 @@ impl ClockService {
         })
     }
 
-    /// A participant of this process failed, and goes on: what is said of it from now on.
+    /// Records an error of a participant of this process that continues; shown in [`ClockState::troubles`].
     pub fn note_trouble(&self, name: &str, what: &str) {
         self.0.state().troubles.insert(name.to_owned(), what.to_owned());
     }
 
-    /// What time waits for.
+    /// Returns what landscape time waits for.
     pub fn waits_for(&self) -> WaitsFor {
         self.0.state().keeper.waits_for()
     }
 
-    /// A participant has come.
+    /// Registers a participant.
     pub fn join(&self, name: &str, join: Join) -> Grant {
         let grant = self.with(|keeper, wall| keeper.join(name, join, wall));
         self.0.state().waiting.remove(name);
         grant
     }
 
-    /// A participant has gone.
+    /// Unregisters a participant.
     pub fn leave(&self, name: &str) {
         self.with(|keeper, _| keeper.leave(name));
         self.0.state().waiting.remove(name);
@@ -334,8 +333,9 @@ impl ClockService {
         }
     }
 
-    /// Takes a report, and answers when time has moved, or the participant is to read what is on the way to it. `Ok(None)`:
-    /// a later report has taken its place, or time stands for long. `Err`: the participant has not joined, or was dropped.
+    /// Takes a report; the answer is ready when time has moved, or when the participant has lines to read. `Ok(None)`:
+    /// a later report has replaced this one, or time stands for long. `Err`: the participant has not joined, or was
+    /// dropped.
     pub fn idle<'a>(&'a self, name: &'a str, idle: Idle) -> BoxFuture<'a, Result<Option<Answer>, NotJoined>> {
         Box::pin(async move {
             let answer = {
@@ -397,7 +397,7 @@ impl ClockService {
         })
     }
 
-    /// Why a command is refused, with the command that is in its way and what to do.
+    /// Returns the reason for which a command is refused, with the conflicting command and a hint.
     fn refusal(&self, error: CommandError) -> String {
         let CommandError::Busy(_) = error else { return error.to_string() };
         match &self.0.state().advance {
@@ -445,7 +445,7 @@ impl ClockService {
     pub fn state(&self) -> ClockState {
         let wall = self.0.wall.now();
         let mut state = self.0.state();
-        // As in `drive`: not before the last report.
+        // As in `drive`: never before the last report was read.
         let head = self.0.log.head();
         let State { keeper, troubles, advance, .. } = &mut *state;
         keeper.end_holds(wall);
@@ -475,7 +475,8 @@ impl ClockService {
         loop {
             let (decision, gone, granted, head) = {
                 let mut state = self.0.state();
-                // Not before: a report that has come meanwhile may follow on a write that an earlier head does not have.
+                // Must be read after the reports: a report that arrived meanwhile may depend on a write that an earlier
+                // head does not have.
                 let (head, wall) = (self.0.log.head(), self.0.wall.now());
                 let before: BTreeSet<String> = state.keeper.dropped().map(str::to_owned).collect();
                 let was_commanded = state.keeper.target().is_some();
@@ -485,7 +486,7 @@ impl ClockService {
                 if gone.iter().any(|name| state.commands(name)) {
                     state.keeper.cancel(wall);
                 }
-                // Ended before its goal, since a component or the client is missing.
+                // Ended before its goal because a component or the client is missing.
                 if was_commanded && state.keeper.target().is_none() && decision != Decision::Done {
                     state.commands_ended += 1;
                     self.0.moved.notify_waiters();
@@ -495,15 +496,15 @@ impl ClockService {
                 }
                 (decision, gone, state.keeper.granted(), head)
             };
-            // Also where time was paused, or went on in another mode: a host that comes back begins there, so that
-            // everything that happened before must be found, too.
+            // Also when time was paused or changed its mode: a restarted host begins at the stored instant, so
+            // everything that happened before it must be durable, too.
             if shown.is_none_or(|shown| granted > shown) && self.0.log.durable(head).await.is_ok() {
                 shown = Some(granted);
                 if let Some(turn) = self.0.turn.get() {
                     turn(granted);
                 }
             }
-            // Lines have the clock's time: nothing is said while its state is held.
+            // Log lines carry the clock's time: nothing is logged while the clock's state is locked.
             for participant in gone {
                 let seconds = REPORT_LIMIT.num_seconds();
                 tracing::warn!(participant, "landscape time goes on without it: no answer for {seconds} s");
@@ -560,14 +561,14 @@ const NOT_JOINED: &str = "it had not joined the clock, or had not answered for 3
 pub struct NotJoined;
 
 impl State {
-    /// True if a participant gave the command at work.
+    /// True if a participant issued the running command.
     fn commands(&self, name: &str) -> bool {
         let participant = self.advance.as_ref().and_then(|advance| advance.participant.as_deref());
         self.keeper.target().is_some() && participant == Some(name)
     }
 
-    /// Asks those to whom something is on the way to report when they have read it. Of the others a report is on the way,
-    /// which is answered so.
+    /// Asks the participants with unread lines for a report once they have read these. Participants that are not in
+    /// `waiting` send a report anyway, and get this as its answer.
     fn ask(&mut self) {
         let Self { keeper, waiting, .. } = self;
         let asked: Vec<(String, Told)> =
@@ -597,7 +598,7 @@ impl TimeSource for ClockService {
         ClockService::now(self)
     }
 
-    /// For servers: time does not wait for a timer of this clock.
+    /// A sleep for servers: time does not wait for a timer of this clock.
     fn sleep_until(&self, until: Instant, _class: TimerClass) -> Sleep {
         let service = self.clone();
         Box::pin(futures::future::maybe_done(async move {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How reports reach the clock: those of other processes as lines of a request that lasts, those of the host's own threads by a
-//! call.
+//! Transports of reports to the clock: other processes send them as lines of a long-lived request, the host's own
+//! threads by a call.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -17,10 +17,10 @@ use process::{Body, Response};
 use super::{ClockService, NotJoined};
 
 const NO_REPORT: &str = "this is no report";
-/// Bytes of a report, which says some twenty of each watch, at most.
+/// Maximum size of a report in bytes; a report has at most some twenty bytes per watch.
 const LONGEST: usize = 1 << 20;
 
-/// Answers a participant's request whose body is its reports, for as long as it lives.
+/// Answers a participant's request whose body is its reports, for as long as the connection lasts.
 pub(super) fn answer(clock: &ClockService, name: String, reports: Body) -> Response {
     let connection = clock.connect(&name);
     let answers = Answers {
@@ -37,7 +37,7 @@ pub(super) fn answer(clock: &ClockService, name: String, reports: Body) -> Respo
 
 type Answering = BoxFuture<'static, Result<Option<Answer>, NotJoined>>;
 
-/// Lines in, lines out.
+/// Response body: reads lines of the request and writes their answers.
 struct Answers {
     clock: ClockService,
     name: String,
@@ -45,13 +45,13 @@ struct Answers {
     connection: u64,
     reports: Body,
     lines: Lines,
-    /// The last report and its answer, until it is there.
+    /// The last report and its pending answer.
     waiting: Option<(u64, Answering)>,
     ended: bool,
 }
 
 impl Answers {
-    /// The next report; `Ok(None)`: the participant has gone.
+    /// Polls the next report; `Ok(None)`: the participant has closed the connection.
     fn poll_report(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Idle>, ()>> {
         loop {
             if let Some(line) = self.lines.next() {
@@ -72,19 +72,20 @@ impl Answers {
         }
     }
 
-    /// The next line of the answer; `None` at its end.
+    /// Polls the next line of the response; `None` at its end.
     fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<Option<Line>> {
         if self.ended {
             return Poll::Ready(None);
         }
-        // All that has come comes before what is answered: the answer to a report that is overtaken is not waited for.
+        // All received reports are read before an answer is polled: the answer to a report that was replaced is never
+        // awaited.
         loop {
             match self.poll_report(cx) {
                 Poll::Ready(Ok(Some(idle))) => {
                     let (clock, name) = (self.clock.clone(), self.name.clone());
                     let sequence = idle.sequence;
                     self.waiting = Some((sequence, Box::pin(async move { clock.idle(&name, idle).await })));
-                    // The clock is told at once, and in order.
+                    // Each report is passed to the clock at once, and in order.
                     if let Some(line) = self.poll_answer(cx) {
                         return Poll::Ready(Some(line));
                     }
@@ -145,7 +146,7 @@ pub struct OwnReports {
 }
 
 impl OwnReports {
-    /// Of the participant with this name.
+    /// Creates the transport of the participant with this name.
     pub fn new(clock: ClockService, name: &'static str) -> Self {
         Self { clock, name }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hooks of kind CustomResourceDefinition.
+//! Strategy of kind CustomResourceDefinition.
 //!
 //! Source: k8s.io/apiextensions-apiserver pkg/registry/customresourcedefinition/{strategy,etcd}.go.
 
@@ -62,7 +62,7 @@ impl Strategy<DynamicObject> for DefinitionStrategy {
         old: &DynamicObject,
         request: &RequestContext,
     ) -> Vec<FieldError> {
-        // One that was stored by an earlier release must still be deletable: what stays is not looked at.
+        // A definition stored by an earlier release must remain deletable: an unchanged specification is not validated.
         if &*request.subresource == "status" || object.fields.get("spec") == old.fields.get("spec") {
             return Vec::new();
         }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds that users define: CustomResourceDefinitions, and the servers of their objects.
+//! Custom resources: CustomResourceDefinitions, and the servers of their objects.
 //!
 //! ```text
-//! write of a CustomResourceDefinition ─▶ look: which names are accepted, status, server behind the host's for the cluster
-//! deletion of one                     ─▶ look: its objects are deleted; it goes when none is left
+//! write of a CustomResourceDefinition ─▶ sync: accepted names, status, server behind the host's for the cluster
+//! deletion of one                     ─▶ sync: its objects are deleted; it is removed when none is left
 //! ```
 //!
-//! All of it happens before the write is answered, so that a kind is served, and shown by discovery and OpenAPI, as soon
-//! as its definition is there. A cluster's definitions are looked at once after a start, too.
+//! All of this happens before the write is answered, so that a kind is served, and appears in discovery and OpenAPI, as
+//! soon as its definition exists. A cluster's definitions are also synced once after a start of the host.
 //!
-//! **Invariants.** Of two definitions that want a name, the one that was established first has it. A resource that the
-//! host serves itself is never served from a definition, which may be there all the same. Objects are stored in the
-//! version that the definition says, or in the first that is served; when that changes, they are written anew.
+//! **Invariants.** If two definitions claim a name, the one that was established first has it. A resource that the host
+//! serves itself is never served from a definition, which may exist nevertheless. Objects are stored in the storage
+//! version of the definition, or in the first served one; when that changes, they are rewritten.
 //!
 //! **Deliberately absent**: conversion by webhooks.
 //!
@@ -47,53 +47,53 @@ use strategy::CustomStrategy;
 
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
-/// How often the definitions of a cluster are looked at in a row: each look may have changed them.
+/// Maximum number of syncs of a cluster in a row: each may have changed the definitions.
 const LOOKS: usize = 10;
 
-/// The definitions of all clusters.
+/// CustomResourceDefinitions of all clusters.
 #[derive(Debug)]
 pub(crate) struct CustomResources {
     foundation: Foundation,
     tasks: Tasks,
     webhooks: Option<Arc<dyn WebhookCaller>>,
-    /// Clusters whose definitions were looked at.
+    /// Clusters whose definitions were synced since the start.
     seen: RwLock<BTreeSet<String>>,
-    /// One look at a time.
+    /// Served definitions by cluster; the lock serializes syncs.
     looks: Mutex<BTreeMap<String, Served>>,
-    /// Servers that were made so far.
+    /// Number of servers that were created so far.
     servers: AtomicU64,
 }
 
-/// What is served in a cluster.
+/// Definitions that are served in a cluster.
 #[derive(Debug, Default)]
 struct Served {
-    /// The specifications of the definitions.
+    /// Specifications of the definitions.
     specs: Vec<Value>,
-    /// Whether a definition waits for its objects to go.
+    /// True if a definition waits for the deletion of its objects.
     is_finishing: bool,
 }
 
-/// What a request has to do with definitions.
+/// Relation of a request to definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// It comes: they must be known.
+    /// Before the request: the definitions must have been synced.
     Before,
-    /// It has changed one.
+    /// The request has changed a definition.
     Definitions,
-    /// It has changed an object of some kind that users define.
+    /// The request has changed an object of a custom resource.
     Objects,
 }
 
-/// A definition of a cluster.
-struct Found {
+/// Definition of a cluster.
+struct StoredDefinition {
     name: String,
-    /// The whole object.
+    /// The definition with all its fields.
     tree: Value,
     definition: Definition,
     conflict: Option<Conflict>,
 }
 
-impl Found {
+impl StoredDefinition {
     fn is_terminating(&self) -> bool {
         !self.tree["metadata"]["deletionTimestamp"].is_null()
     }
@@ -115,7 +115,7 @@ impl CustomResources {
         }
     }
 
-    /// Looks at the definitions of the cluster of a path, if there is a reason to.
+    /// Syncs the definitions of the cluster of a path, if there is a reason to.
     ///
     /// # Errors
     /// The log cannot be reached.
@@ -150,14 +150,14 @@ impl CustomResources {
         Ok(())
     }
 
-    /// A cluster is gone.
+    /// Removes the state of a deleted cluster.
     pub(crate) async fn forget(&self, cluster: &str) {
         let mut looks = self.looks.lock().await;
         self.seen.write().remove(cluster);
         looks.remove(cluster);
     }
 
-    /// Does what there is to do; whether nothing more is.
+    /// Syncs the definitions once; returns true if nothing is left to do.
     async fn settle(
         &self,
         cluster: &str,
@@ -166,7 +166,7 @@ impl CustomResources {
         own: &Transport,
     ) -> Result<bool, TransportError> {
         let found = self.find(cluster, server).await;
-        let accepted: Vec<&Found> = found.iter().filter(|one| one.conflict.is_none()).collect();
+        let accepted: Vec<&StoredDefinition> = found.iter().filter(|one| one.conflict.is_none()).collect();
         let specs: Vec<Value> = accepted.iter().map(|one| one.tree["spec"].clone()).collect();
         if served.specs != specs {
             served.specs.clone_from(&specs);
@@ -177,7 +177,7 @@ impl CustomResources {
                 migrate(cluster, versions, server, own).await?;
             }
         }
-        // A client that reads that a kind is established finds it served.
+        // The server is in place before the status: a client that reads that a kind is established can use it.
         for one in found.iter().filter(|one| !one.is_terminating()) {
             let old = &one.tree["status"];
             let now = Time::from_instant(self.foundation.clock.now());
@@ -197,15 +197,15 @@ impl CustomResources {
         Ok(is_settled)
     }
 
-    /// The definitions of a cluster: those that were established before the others, the oldest first.
-    async fn find(&self, cluster: &str, server: &Server) -> Vec<Found> {
+    /// Returns the definitions of a cluster: established ones before the others, the oldest first.
+    async fn find(&self, cluster: &str, server: &Server) -> Vec<StoredDefinition> {
         let trees = server.trees(cluster, GROUP, PLURAL).await;
         let read = |tree: Value| {
             let definition = Definition::of(tree.as_object()?).ok()?;
             let name = tree["metadata"]["name"].as_str()?.to_owned();
-            Some(Found { name, tree, definition, conflict: None })
+            Some(StoredDefinition { name, tree, definition, conflict: None })
         };
-        let mut found: Vec<Found> = trees.into_iter().filter_map(read).collect();
+        let mut found: Vec<StoredDefinition> = trees.into_iter().filter_map(read).collect();
         found.sort_by_key(|one| {
             let created = one.tree["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned();
             (!one.is_established(), created, one.name.clone())
@@ -218,7 +218,7 @@ impl CustomResources {
         found
     }
 
-    /// A server of the cluster's own kinds; `None`: it has none.
+    /// Builds a server of the cluster's custom resources; `None` if it has none.
     fn serve(&self, cluster: &str, all: &[Arc<[CustomVersion]>]) -> Option<Server> {
         if all.is_empty() {
             return None;
@@ -256,11 +256,12 @@ impl CustomResources {
         Some(server)
     }
 
-    /// Deletes the objects of a definition that is to go, and lets it go when none is left; whether it did.
+    /// Deletes the objects of a terminating definition, and its finalizer when none is left; returns true if it did the
+    /// latter.
     async fn finish(
         &self,
         cluster: &str,
-        one: &Found,
+        one: &StoredDefinition,
         server: &Server,
         own: &Transport,
     ) -> Result<bool, TransportError> {
@@ -300,14 +301,14 @@ impl CustomResources {
     }
 }
 
-/// Whether the host serves a resource itself.
+/// True if the host serves a resource itself.
 fn is_own(cluster: &str, versions: &[CustomVersion]) -> bool {
     let Some(info) = versions.first().map(|version| &version.info) else { return false };
     let mut rows = catalogue::all().iter().chain([catalogue::events_view(), catalogue::autoscalers_view()]);
     rows.any(|row| row.group == info.group && row.plural == info.plural && catalogue::serves(cluster, row))
 }
 
-/// Writes the objects anew that are stored in another version.
+/// Rewrites the objects that are stored in another version.
 async fn migrate(
     cluster: &str,
     versions: &[CustomVersion],
@@ -325,13 +326,13 @@ async fn migrate(
     Ok(())
 }
 
-/// The cluster of a path; `None`: none, or all.
+/// Returns the cluster of a path; `None` for paths of no cluster or of all.
 fn cluster_of(path: &str) -> Option<&str> {
     let cluster = path.strip_prefix("/clusters/")?.split('/').next()?;
     (cluster != "*" && !cluster.is_empty()).then_some(cluster)
 }
 
-/// Why definitions are to be looked at after a write at a path; `None`: there is no reason.
+/// Returns the reason for a sync after a write to a path; `None`: no sync is necessary.
 pub(crate) fn after(path: &str) -> Option<Look> {
     let segments: Vec<&str> = path.split('/').collect();
     let ["", "clusters", _, "apis", group, _, rest @ ..] = segments.as_slice() else { return None };
@@ -357,7 +358,7 @@ fn object_path(cluster: &str, version: &CustomVersion, tree: &Value) -> String {
     }
 }
 
-/// Sends a request of the host's own. What was changed or deleted meanwhile is seen by the next look.
+/// Sends a request of the host's own. Objects that were changed or deleted meanwhile are handled by the next sync.
 async fn send(own: &Transport, method: Method, path: &str, body: &Value) -> Result<(), TransportError> {
     let type_ = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
     let body = if body.is_null() { String::new() } else { body.to_string() };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hooks of objects of kinds that users define: what their schema says.
+//! Strategy of custom objects: pruning, defaults and validation by their schema.
 //!
 //! Source: k8s.io/apiextensions-apiserver pkg/registry/customresource/{strategy,validator}.go.
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 #[derive(Clone, Debug)]
 pub(super) struct CustomStrategy {
     pub(super) schema: Arc<Schema>,
-    /// What clients of the version are warned of.
+    /// Warning for clients of a deprecated version.
     pub(super) warning: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl Strategy<DynamicObject> for CustomStrategy {
         if let Value::Object(fields) = tree {
             object.fields = fields;
         }
-        // These are the server's, whatever a schema says.
+        // The server owns these fields, whatever the schema declares.
         for name in ["apiVersion", "kind", "metadata"] {
             object.fields.remove(name);
         }
@@ -46,7 +46,7 @@ impl Strategy<DynamicObject> for CustomStrategy {
     }
 
     fn validate_update(&self, object: &DynamicObject, old: &DynamicObject, _: &RequestContext) -> Vec<FieldError> {
-        // A write that only removes finalizers is not checked against a schema that came later.
+        // A write that only removes finalizers is not validated against a newer schema.
         if object.fields == old.fields {
             return Vec::new();
         }

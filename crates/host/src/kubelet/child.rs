@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One component in its form: starting it, reading its output, ending it.
+//! One component in its form: start, output, end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -23,14 +23,14 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::{Form, Inside, Local, POD_VARIABLE, Program, RunInside, Served};
 
-/// Wall time that a process has to end after its standard input has ended; then it is killed.
+/// Wall time between the end of a process's standard input and its kill: its grace period to end.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 /// Status of a process that was ended by SIGKILL.
 const SIGKILL: i32 = 9;
-/// Longest line that is kept; the rest of a longer one is dropped.
+/// Maximum length of a stored line in bytes; the rest of a longer one is dropped.
 const LONGEST_LINE: usize = 16 * 1024;
 
-/// A component that runs, in one of its forms.
+/// A running component in one of its forms.
 pub(super) enum Process {
     Child(Box<ChildProcess>),
     Inside(InsideProcess),
@@ -48,27 +48,27 @@ pub(super) struct ChildProcess {
 pub(super) struct InsideProcess {
     started: Started,
     news: UnboundedReceiver<News>,
-    /// Output that is read after its end.
+    /// Output that is still to be read after the end.
     rest: VecDeque<News>,
 }
 
-/// What a process does, as the kubelet sees it.
+/// Report of a process to the kubelet.
 #[derive(Clone, Debug)]
 pub(super) enum News {
-    /// It is ready.
+    /// The process is ready.
     Ready(Served),
-    /// Something in it panicked, and it goes on.
+    /// A task of the process panicked; the process continues.
     Panicked(Panicked),
-    /// It does not want to be asked; `None`: it does again.
+    /// The process reports that it is not ready; `None`: ready again.
     Unready(Option<Unready>),
-    /// It prints.
+    /// A line of output.
     Line(String),
-    /// It has ended, and everything that it printed has been read.
+    /// The process has ended, and all its output has been read.
     Ended(ExitStatus),
 }
 
 impl Process {
-    /// Starts a component in its form and gives it its assignment.
+    /// Starts a component in its form and passes its assignment.
     pub(super) async fn start(launch: &Program, context: &Context, inside: Option<&Inside>) -> io::Result<Self> {
         match &launch.form {
             Form::Process { path, name, args } => {
@@ -84,7 +84,7 @@ impl Process {
         }
     }
 
-    /// Returns its next report or line; its end is the last.
+    /// Returns the next report or line; the last is [`News::Ended`].
     pub(super) async fn news(&mut self) -> io::Result<News> {
         match self {
             Self::Child(child) => child.news().await,
@@ -92,7 +92,7 @@ impl Process {
         }
     }
 
-    /// Its id; `None`: it has ended, or is in this process.
+    /// Id of the process; `None`: it has ended, or runs in this process.
     pub(super) fn id(&self) -> Option<u32> {
         match self {
             Self::Child(child) => child.child.id(),
@@ -100,7 +100,7 @@ impl Process {
         }
     }
 
-    /// Asks it to end.
+    /// Requests the end of the process.
     pub(super) fn stop(&mut self) {
         match self {
             Self::Child(child) => child.input = None,
@@ -108,7 +108,7 @@ impl Process {
         }
     }
 
-    /// Ends it at once.
+    /// Kills the process.
     pub(super) fn kill(&mut self) {
         match self {
             // An error means that it has ended already.
@@ -119,7 +119,7 @@ impl Process {
 }
 
 impl ChildProcess {
-    /// Starts a process in a group of its own and gives it its assignment.
+    /// Starts a process in a process group of its own and passes its assignment.
     async fn start(path: &Path, name: &Path, args: &[String], assignment: &Assignment) -> io::Result<Self> {
         let mut child = Command::new(held(path, name))
             .arg0(name)
@@ -175,7 +175,7 @@ impl InsideProcess {
         let (sender, news) = unbounded();
         let offered: Arc<Mutex<Option<Transport>>> = Arc::default();
         let (lines, states, served) = (sender.clone(), sender, offered.clone());
-        // Without a receiver nothing of the component is asked for any more.
+        // Without a receiver the component is about to be dropped.
         let output = Output::with_state(
             move |line| drop(lines.unbounded_send(News::Line(cut(line.to_owned())))),
             move |state| drop(states.unbounded_send(News::of(state, served.lock().clone()))),
@@ -234,7 +234,7 @@ impl News {
     }
 }
 
-/// Path by which a program is started: its name, unless the name is another file's by now.
+/// Path by which a program is started: its name, unless that name refers to another file by now.
 fn held<'a>(path: &'a Path, name: &'a Path) -> &'a Path {
     let identity = |path: &Path| std::fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
     let held = identity(path);
@@ -247,7 +247,7 @@ fn lines<R: AsyncRead + Unpin>(stream: R) -> Lines<BufReader<R>> {
 
 async fn next<R: AsyncRead + Unpin>(lines: &mut Option<Lines<BufReader<R>>>) -> Option<String> {
     match lines {
-        // What is no text ends the stream as if the process had closed it.
+        // Invalid UTF-8 ends the stream as if the process had closed it.
         Some(lines) => lines.next_line().await.ok().flatten(),
         None => std::future::pending().await,
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Processes that end on purpose: fault `component-crash`.
+//! Intentional ends of processes: fault `component-crash`.
 
 use api::cluster;
 use api::terrarium::Fault;
@@ -11,12 +11,12 @@ use process::{Context, watch};
 
 use crate::faults::Faults;
 
-/// Looks for faults that end one process.
+/// Watches for faults that end one process.
 pub(super) struct Crashes<'a> {
     context: &'a Context,
     faults: &'a Faults,
     changes: watch::Receiver<()>,
-    /// Whether the faults that there are were looked at already.
+    /// True once the present faults were checked.
     has_looked: bool,
     process: Process<'a>,
 }
@@ -30,7 +30,7 @@ impl<'a> Crashes<'a> {
         &self.context.clock
     }
 
-    /// Resolves when a fault is to end the process: its name.
+    /// Resolves with the name of a fault that is to end the process.
     pub(super) async fn next(&mut self) -> String {
         loop {
             if self.has_looked && self.changes.changed().await.is_err() {
@@ -44,7 +44,7 @@ impl<'a> Crashes<'a> {
         }
     }
 
-    /// Counts a hit of a fault; `false`: it hits no more, or cannot be counted.
+    /// Counts a hit of a fault; returns false if the fault has reached its limit or cannot be updated.
     pub(super) async fn count(&self, name: &str) -> bool {
         let api = Api::<Fault>::all(self.context, cluster::RUNTIME);
         loop {
@@ -55,7 +55,7 @@ impl<'a> Crashes<'a> {
             }
             let status = fault::hit_process(&present, self.process, Time::from_instant(now));
             match api.update_status(&present, &Fault { status, ..present.clone() }).await {
-                // Another process was hit meanwhile.
+                // The hit of another process was counted meanwhile.
                 Err(error) if error.is_conflict() => {}
                 Err(error) => {
                     tracing::warn!(%error, fault = name, "cannot count what a fault has done");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The life of one pod: its process is started until the pod is gone.
+//! Lifecycle of one pod: its process is restarted until the pod is deleted.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -21,14 +21,14 @@ use super::crash::Crashes;
 use super::status::{self, Ended, State};
 use super::{Kubelet, Program, Refusal, mounts};
 
-/// Lines of a failed process that its pod's status shows.
+/// Number of output lines of a failed process in its pod's status.
 const LAST_LINES: usize = 5;
-/// Exit code 1, as the system says it.
+/// Wait status of exit code 1.
 const FAILURE: i32 = 1 << 8;
-/// Wall time after which a pod that lacks something is looked at again.
+/// Wall time after which the configuration of a pod is resolved again.
 const CONFIG_AGAIN: TimeDelta = TimeDelta::seconds(2);
 
-/// Runs the pod's process, again and again, until `stopped` resolves (its sender is dropped) or the kubelet ends.
+/// Runs the pod's process and restarts it, until `stopped` resolves (its sender is dropped) or the kubelet ends.
 pub(super) async fn run(
     kubelet: &Kubelet,
     key: &ObjectKey,
@@ -46,7 +46,7 @@ pub(super) async fn run(
         kubelet,
         key,
         stop: Stop { stopped, shutdown: kubelet.context.tasks.shutdown(), is_requested: false },
-        // A pod that had a process before this kubelet came: the machine was restarted under it.
+        // A pod that already had a process before this kubelet started: the machine was restarted.
         restarts: pod.status.container_statuses.first().map_or(0, |container| {
             let is_without_image =
                 container.state.waiting.as_ref().is_some_and(|it| status::is_without_image(&it.reason));
@@ -63,7 +63,7 @@ pub(super) async fn run(
     life.release();
 }
 
-/// The request that a process ends.
+/// Request to end a process.
 struct Stop {
     stopped: oneshot::Receiver<()>,
     shutdown: Shutdown,
@@ -71,7 +71,7 @@ struct Stop {
 }
 
 impl Stop {
-    /// Resolves when it is there.
+    /// Resolves when the request is made.
     async fn requested(&mut self) {
         if !self.is_requested {
             tokio::select! {
@@ -91,18 +91,18 @@ struct Life<'a> {
     stop: Stop,
     pod: Pod,
     restarts: i32,
-    /// How often in a row its process failed.
+    /// Number of consecutive failures of the process.
     failures: u32,
     last: Option<ContainerStateTerminated>,
-    /// The last panic after which its process went on.
+    /// Latest panic that the process survived.
     panicked: Option<Panicked>,
-    /// Why its process does not want to be asked.
+    /// Reason for which the process is not ready; `None`: it is ready.
     unready: Option<Unready>,
     state: State,
 }
 
 impl Life<'_> {
-    /// Until the life is to end.
+    /// Runs until the lifecycle is to end.
     async fn go_on(&mut self, launch: Result<Program, Refusal>) {
         let launch = match launch {
             Ok(launch) => launch,
@@ -134,7 +134,8 @@ impl Life<'_> {
                 }
             }
             let ended = self.once(&launch).await;
-            // Its work is missing until it is started again, or until its pod shows when that will be.
+            // Landscape time is held until the process is started again, or until the pod's status shows when that will
+            // be.
             self.hold();
             (self.kubelet.options.listener)(self.key, &self.pod, None).await;
             if self.stop.is_requested {
@@ -153,8 +154,8 @@ impl Life<'_> {
         }
     }
 
-    /// Until either clock has passed it, or the life is to end. It is no work: landscape time must not run ahead to see
-    /// a process fail again.
+    /// Waits until either clock has passed the back-off, or the lifecycle is to end. The timer is not a work timer:
+    /// landscape time must not jump ahead only to restart a failing process.
     async fn pause(&mut self, pause: TimeDelta) {
         tokio::select! {
             biased;
@@ -164,7 +165,7 @@ impl Life<'_> {
         }
     }
 
-    /// Runs its process once, to its end.
+    /// Runs the process once, to its end.
     async fn once(&mut self, launch: &Program) -> Ended {
         let started_at = self.kubelet.context.clock.now();
         (self.panicked, self.unready) = (None, None);
@@ -205,7 +206,7 @@ impl Life<'_> {
                 () = async { if let Some(patience) = &mut patience { patience.await } }, if is_asked => {
                     process.kill();
                     killed = true;
-                    // Killed once; its end is all that is waited for.
+                    // It was killed; only its end is awaited.
                     patience = Some(Box::pin(std::future::pending()));
                     continue;
                 }
@@ -252,7 +253,7 @@ impl Life<'_> {
         }
     }
 
-    /// Notes an end, with `words` beside those of the process.
+    /// Records the end of a process; `words`: the kubelet's own explanation in addition to the process's output.
     fn ended(
         &self,
         started_at: DateTime<Utc>,
@@ -261,7 +262,7 @@ impl Life<'_> {
         process: Option<u32>,
     ) -> Ended {
         let signal = exit.and_then(|exit| exit.signal()).unwrap_or(0);
-        // As shells count: 128 and the signal; 128 alone if it never was a process.
+        // As in shells: 128 plus the signal; 128 alone if the process could not be started.
         let exit_code = exit.map_or(128, |exit| exit.code().unwrap_or(128 + signal));
         let logs = &self.kubelet.options.logs;
         if let Some(words) = &words {
@@ -290,7 +291,7 @@ impl Life<'_> {
             match self.api.update_status(&self.pod, &new).await {
                 Ok(pod) => self.pod = pod,
                 Err(error) if error.is_conflict() => {
-                    // Somebody else changed the pod: labels, or a deletion mark.
+                    // The pod was changed by another client: labels, or a deletion timestamp.
                     match self.api.get_opt(&self.key.name).await {
                         Ok(Some(pod)) if pod.metadata.uid == self.pod.metadata.uid => {
                             let status = std::mem::take(&mut new.status);
@@ -298,7 +299,7 @@ impl Life<'_> {
                             new = Pod { status, ..pod };
                             continue;
                         }
-                        // It is gone, or another one of its name is there.
+                        // The pod was deleted, or replaced by another one of its name.
                         Ok(_) => {}
                         Err(error) => tracing::warn!(%error, pod = %self.key, "cannot write the pod's status"),
                     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What processes print, and `pods/log`.
+//! Output of processes, and `pods/log`.
 //!
-//! Kept are the last [`LINES`] lines of each pod's present process and of the one before. A pod that is gone takes its
-//! lines with it when a pod of the same name comes.
+//! The store keeps the last [`LINES`] lines of each pod's present process and of the one before. The lines of a deleted
+//! pod are kept until a pod of the same name is created.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -27,20 +27,20 @@ use process::Response;
 use process::transport::{BodyError, full};
 use process::watch;
 
-/// Lines that are kept of a process.
+/// Maximum number of lines that are kept of a process.
 const LINES: usize = 10_000;
 
-/// A line of a process.
+/// A line of output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Line {
     number: u64,
-    /// Landscape time.
+    /// Landscape time at which the line was received.
     at: DateTime<Utc>,
     wall: DateTime<Utc>,
     text: Arc<str>,
 }
 
-/// The lines of one process.
+/// Output of one process.
 #[derive(Debug, Default)]
 struct Run {
     lines: VecDeque<Line>,
@@ -52,11 +52,11 @@ struct Run {
 struct PodLogs {
     present: Run,
     previous: Option<Run>,
-    /// Rises with every line and every end.
+    /// Incremented with every line and every end.
     changed: watch::Sender<u64>,
 }
 
-/// What processes print. Cheap to clone; clones are one store.
+/// Output of processes. Cheap to clone; clones share the store.
 #[derive(Clone)]
 pub struct Logs(Arc<Inner>);
 
@@ -79,19 +79,19 @@ impl fmt::Debug for Logs {
 }
 
 impl Logs {
-    /// An empty store; lines get the time of the clock.
+    /// Creates an empty store; lines are stamped with the time of `clock`.
     pub fn new(clock: Clock) -> Self {
         Self(Arc::new(Inner { clock, wall: Clock::wall(), pods: Mutex::default() }))
     }
 
-    /// Why no end was seen of the process that the pod had before.
+    /// Records the reason for which the end of the pod's former process was not observed.
     pub(super) fn lost(&self, pod: &ObjectKey, why: &str) {
         self.pods().entry(pod.clone()).or_insert_with(PodLogs::new);
         self.line(pod, why);
         self.end(pod, 0);
     }
 
-    /// A process of the pod begins. `is_new`: the pod has had none before.
+    /// Begins the output of a process of the pod. `is_new`: it is the pod's first process.
     pub(super) fn begin(&self, pod: &ObjectKey, is_new: bool) {
         let mut pods = self.pods();
         let logs = pods.entry(pod.clone()).or_insert_with(PodLogs::new);
@@ -100,7 +100,7 @@ impl Logs {
         logs.changed.send_modify(|count| *count += 1);
     }
 
-    /// A process of the pod prints.
+    /// Appends a line of the pod's present process.
     pub(super) fn line(&self, pod: &ObjectKey, text: &str) {
         let (at, wall) = (self.0.clock.now(), self.0.wall.now());
         if let Some(logs) = self.pods().get_mut(pod) {
@@ -114,12 +114,12 @@ impl Logs {
         }
     }
 
-    /// Whether the present process of the pod has printed anything.
+    /// True if the present process of the pod has printed anything.
     pub(super) fn has_lines(&self, pod: &ObjectKey) -> bool {
         self.pods().get(pod).is_some_and(|logs| logs.present.count > 0)
     }
 
-    /// The process of the pod has ended; its last lines, at most `count`.
+    /// Marks the end of the pod's present process; returns its last lines, at most `count`.
     pub(super) fn end(&self, pod: &ObjectKey, count: usize) -> String {
         let mut pods = self.pods();
         let Some(logs) = pods.get_mut(pod) else { return String::new() };
@@ -130,7 +130,7 @@ impl Logs {
         last.join("\n")
     }
 
-    /// The present lines of a pod, or those of the process before; with a channel for the lines that follow.
+    /// Returns the lines of the pod's present or previous process, and a channel that reports further lines.
     fn read(&self, pod: &ObjectKey, previous: bool) -> Option<(Vec<Line>, watch::Receiver<u64>)> {
         let pods = self.pods();
         let logs = pods.get(pod)?;
@@ -138,7 +138,7 @@ impl Logs {
         Some((run.lines.iter().cloned().collect(), logs.changed.subscribe()))
     }
 
-    /// Lines behind a number, and whether the process has ended.
+    /// Returns the lines after a number, and true if the process has ended; `None`: another process has begun.
     fn after(&self, pod: &ObjectKey, number: u64) -> Option<(Vec<Line>, bool)> {
         let pods = self.pods();
         let run = &pods.get(pod)?.present;
@@ -154,21 +154,21 @@ impl Logs {
     }
 }
 
-/// What a reader asked for.
+/// Query parameters of a request for `pods/log`.
 #[derive(Clone, Copy, Debug, Default)]
-struct Wanted {
+struct LogOptions {
     follow: bool,
     previous: bool,
     timestamps: bool,
-    /// Wall time behind the timestamp; upstream does not know this parameter.
+    /// Adds wall time after the timestamp; upstream does not know this parameter.
     wall_timestamps: bool,
     tail: Option<usize>,
     since: Option<DateTime<Utc>>,
     bytes: Option<usize>,
 }
 
-impl Wanted {
-    /// Reads the parameters of a request for the lines of a pod.
+impl LogOptions {
+    /// Parses the parameters of a request for the lines of a pod.
     ///
     /// Source: k8s.io/kubernetes pkg/apis/core/validation (ValidatePodLogOptions), pkg/registry/core/pod/strategy.go.
     fn read(request: &SubresourceRequest, now: DateTime<Utc>) -> Result<Self, Status> {
@@ -243,7 +243,7 @@ impl Wanted {
     }
 }
 
-/// Fails for a container that the pod does not have.
+/// Returns an error for a container that the pod does not have.
 fn check_container(request: &SubresourceRequest, wanted: &str) -> Result<(), Status> {
     let containers = ["containers", "initContainers"].map(|list| request.object["spec"][list].as_array());
     let mut names = containers.into_iter().flatten().flatten().map(|container| &container["name"]);
@@ -253,7 +253,7 @@ fn check_container(request: &SubresourceRequest, wanted: &str) -> Result<(), Sta
     Err(Status::bad_request(format!("container {wanted} is not valid for pod {}", request.name)))
 }
 
-/// Answers `pods/log`.
+/// Subresource `pods/log`.
 #[derive(Clone, Debug)]
 pub struct LogHook(pub Logs);
 
@@ -264,7 +264,7 @@ impl Subresource for LogHook {
 
     fn answer<'a>(&'a self, request: SubresourceRequest, _: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>> {
         Box::pin(async move {
-            let wanted = Wanted::read(&request, self.0.0.clock.now())?;
+            let wanted = LogOptions::read(&request, self.0.0.clock.now())?;
             let pod = ObjectKey::new(&request.context.cluster, &request.namespace, &request.name);
             let Some((lines, changed)) = self.0.read(&pod, wanted.previous) else {
                 if wanted.previous {
@@ -297,14 +297,14 @@ impl Subresource for LogHook {
 struct Following {
     logs: Logs,
     pod: ObjectKey,
-    wanted: Wanted,
+    wanted: LogOptions,
     changed: watch::Receiver<u64>,
     last: u64,
     first: Option<String>,
 }
 
 impl Following {
-    /// The next piece; `None` when the process has ended and everything was read.
+    /// Returns the next piece; `None` when the process has ended and everything was read.
     async fn next(&mut self) -> Option<String> {
         if let Some(first) = self.first.take().filter(|text| !text.is_empty()) {
             return Some(first);

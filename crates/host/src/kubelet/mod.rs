@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The process kubelet: runs pods whose image is one of ours, as processes of this machine or as tasks of this process.
+//! Process kubelet: runs pods whose image is one of the landscape's components, as processes of this machine or as
+//! tasks of this process.
 //!
 //! ```text
 //! Pod ──► life: start ──► ready ──► exit ──► back-off ─┐      standard input closed, pod deleted
@@ -7,14 +8,13 @@
 //!                 └────────────────────────────────────┘      Pod gone or to be deleted
 //! ```
 //!
-//! [`Launch`] says which pods those are, what is run, and with which identity. What a process prints is kept in [`Logs`],
-//! which `pods/log` reads. This kubelet ignores all other pods.
+//! [`Launch`] selects these pods and their programs and identities. The output of processes is kept in [`Logs`], which
+//! `pods/log` reads. This kubelet ignores all other pods.
 //!
-//! **Invariants.** Every end of a process has its reason in `lastState` of the container, as the last line of the pod's
-//! previous log, and in what the host says. At most one process for a pod's uid. A process is stopped by the end of its
-//! standard input, and has
-//! [`child::GRACE`] to go; it ends with this process (see [`process::child`]). While a process starts, landscape time is
-//! held. A back-off ends when either clock has passed it.
+//! **Invariants.** The reason of every end of a process is in `lastState` of the container, in the last line of the
+//! pod's previous log, and in the host's own log. At most one process for a pod's uid. A process is stopped by closing
+//! its standard input, and has [`child::GRACE`] to end; it ends with this process (see [`process::child`]). While a
+//! process starts, landscape time is held. A back-off ends when either clock has passed it.
 
 pub(crate) mod child;
 mod crash;
@@ -49,12 +49,12 @@ use crate::faults::Faults;
 pub use logs::{LogHook, Logs};
 pub use status::{Before, HEALTHY};
 
-/// A component to be run for a pod.
+/// Component to run for a pod.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// Form in which it runs.
     pub form: Form,
-    /// Its assignment; pod, arguments, environment and files are added.
+    /// Assignment of the component; the kubelet adds pod, arguments, environment and files.
     pub assignment: Assignment,
 }
 
@@ -63,18 +63,18 @@ pub struct Program {
 pub enum Form {
     /// A process of this machine.
     Process {
-        /// Path that leads to the executable for as long as this process runs.
+        /// Path of the executable, which remains valid for as long as this process runs.
         path: PathBuf,
-        /// Name in the list of processes: the executable's file, which may be replaced.
+        /// Name in the list of processes: the path of the executable, which may be replaced.
         name: PathBuf,
-        /// Its arguments: the component's name, nothing of the pod's.
+        /// Arguments: the name of the component, none of the pod's.
         args: Vec<String>,
     },
     /// Tasks of this process.
     Inside {
         /// User of its requests.
         user: User,
-        /// Its work.
+        /// Function that runs the component.
         run: RunInside,
     },
 }
@@ -83,14 +83,14 @@ pub enum Form {
 pub type RunInside =
     Arc<dyn Fn(Context, Assignment, Local, oneshot::Receiver<()>) -> BoxFuture<'static, Exit> + Send + Sync>;
 
-/// Runs components as tasks of this process.
+/// Environment for components as tasks of this process.
 #[derive(Clone)]
 pub struct Inside {
     /// The thread of the components.
     pub starter: Starter,
     /// The landscape's log.
     pub log: Arc<dyn EventLog>,
-    /// Landscape time, as the host has it.
+    /// Landscape time, as read by the host.
     pub time: Clock,
     /// Servers of the landscape by their names.
     pub names: Names,
@@ -116,7 +116,7 @@ impl fmt::Debug for Form {
 pub enum Refusal {
     /// The image does not exist.
     NoImage,
-    /// Something in its specification is wrong: the message.
+    /// The specification is invalid: the message.
     Config(String),
 }
 
@@ -126,7 +126,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// What becomes of pods.
+/// Selects the programs of pods.
 pub trait Launch: Send + Sync + 'static {
     /// True if this kubelet runs pods of a cluster with these labels and this image.
     fn runs(&self, cluster: &str, labels: &TextMap, image: &str) -> bool;
@@ -136,12 +136,12 @@ pub trait Launch: Send + Sync + 'static {
         None
     }
 
-    /// Name of the Lease by which the process of a pod is registered; `None`: it is not.
+    /// Name of the Lease with which the process of a pod is registered; `None`: it is not registered.
     fn lease(&self, _cluster: &str, _pod: &Pod) -> Option<String> {
         None
     }
 
-    /// Name of the Lease of [`crate::heartbeats`] that the process of a pod renews; `None`: none.
+    /// Name of the Lease of [`crate::heartbeats`] that the process of a pod renews; `None`: it renews none.
     fn heartbeat(&self, _cluster: &str, _pod: &Pod) -> Option<String> {
         None
     }
@@ -152,56 +152,56 @@ pub trait Launch: Send + Sync + 'static {
     /// The reason for the status of the pod.
     fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, Refusal>;
 
-    /// The assignment of a process that the kubelet did not start.
+    /// Returns the assignment of a process that the kubelet did not start.
     ///
     /// # Errors
-    /// Why it cannot be one of the landscape.
+    /// The reason for which the process cannot join the landscape.
     fn assign(&self, joining: &Joining) -> Result<Assignment, String> {
         Err(format!("there is no component {}", joining.component))
     }
 }
 
-/// Says what becomes of pods.
+/// Shared [`Launch`].
 pub type Launcher = Arc<dyn Launch>;
-/// Called for processes: with `Some` when one is ready, with `None` when it has ended. Nothing else happens to the pod until
-/// the future has resolved.
+/// Called with `Some` when a process becomes ready, and with `None` when it has ended. The kubelet does nothing else
+/// for the pod until the future has resolved.
 pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Served>) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// A process that is ready.
+/// A ready process.
 #[derive(Clone, Debug, Default)]
 pub struct Served {
-    /// Its own words.
+    /// The process's own report.
     pub ready: Ready,
-    /// The way to its server, if that is in this process.
+    /// Transport to the component's server, if that is in this process.
     pub transport: Option<Transport>,
 }
 
-/// Holds landscape time under a name, or releases it.
+/// Holds landscape time under a name, or releases the hold.
 pub type Hold = Arc<dyn Fn(&str, bool) + Send + Sync>;
 
-/// Called when the process of a pod becomes ready for requests, or is not ready any more.
+/// Called when the process of a pod becomes ready for requests, or is no longer ready.
 pub type Asked = Arc<dyn Fn(&ObjectKey, bool) + Send + Sync>;
 
-/// What the kubelet is given.
+/// Options of the kubelet.
 #[derive(Clone)]
 pub struct Options {
-    /// What becomes a process.
+    /// Selects the programs of pods.
     pub launch: Launcher,
     /// Called when a process is ready, and when it has ended.
     pub listener: Listener,
-    /// Called when a ready process takes requests, or does not any more.
+    /// Called when a ready process accepts requests, or no longer does.
     pub asked: Asked,
-    /// Who crashes on purpose.
+    /// Faults that end processes.
     pub faults: Faults,
     /// Holds landscape time while a process starts.
     pub hold: Hold,
-    /// What processes print.
+    /// Store for the output of processes.
     pub logs: Logs,
-    /// Why the processes that pods had before are not there any more.
+    /// Reason for which the processes that pods had before this kubelet have ended.
     pub before: Before,
     /// Networks of the pods of clusters.
     pub pod_network_of: NetworkOf,
-    /// Runs components as tasks of this process; `None`: it runs none.
+    /// Environment for components as tasks of this process; `None`: the kubelet runs none.
     pub inside: Option<Inside>,
 }
 
@@ -211,13 +211,14 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Environment variable with the pod of a process, `CLUSTER/NAME`, for tools that list processes; the process does not read it.
+/// Environment variable with the pod of a process, `CLUSTER/NAME`, for tools that list processes; the process does not
+/// read it.
 pub const POD_VARIABLE: &str = "TERRARIUM_POD";
 
-/// How many pods are removed at a time.
+/// Maximum number of pods that are removed at the same time.
 const CONCURRENCY: usize = 10;
 
-/// Runs the kubelet until it is asked to stop, and then until its processes have ended.
+/// Runs the kubelet until it is stopped, and then until its processes have ended.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
         context.tasks.spawn(options.faults.clone().follow(context.clone()));
@@ -250,16 +251,17 @@ pub(crate) struct Kubelet {
     running: Mutex<BTreeMap<ObjectKey, Running>>,
 }
 
-/// A pod with a life.
+/// A pod with a lifecycle.
 struct Running {
     uid: String,
-    /// Dropped to end it.
+    /// Dropped to end the lifecycle.
     stop: Option<oneshot::Sender<()>>,
     ended: oneshot::Receiver<()>,
 }
 
 impl Kubelet {
-    /// Ends the life of a pod that is gone or is to be deleted, then removes the pod; begins the life of a new one.
+    /// Ends the lifecycle of a pod that was deleted or is being deleted, then removes the pod; starts the lifecycle of
+    /// a new one.
     async fn reconcile(self: &Arc<Self>, key: &ObjectKey) -> Result<(), Error> {
         let pod = self.store.get(key);
         if !self.has_ended(key, pod.as_deref()) {
@@ -267,7 +269,8 @@ impl Kubelet {
         }
         let is_its = |pod: &Arc<Pod>| self.options.launch.runs(&key.cluster, &pod.metadata.labels, image(pod));
         let Some(pod) = pod.filter(is_its) else { return Ok(()) };
-        // It may never have had a life: its creation and its deletion were read together, or before this kubelet came.
+        // It may never have had a lifecycle: its creation and its deletion were read together, or before this kubelet
+        // started.
         if pod.metadata.is_being_deleted() {
             return self.remove(key, &pod).await;
         }
@@ -275,7 +278,7 @@ impl Kubelet {
         Ok(())
     }
 
-    /// Whether a pod has no life; one that it should not have is asked to end, which makes the key dirty again.
+    /// True if a pod has no lifecycle; one that it should not have is stopped, and its end queues the key again.
     fn has_ended(&self, key: &ObjectKey, pod: Option<&Pod>) -> bool {
         let mut running = self.running.lock();
         let Some(life) = running.get_mut(key) else { return true };
@@ -312,7 +315,7 @@ impl Kubelet {
             ..DeleteOptions::default()
         };
         match self.api.within(&key.cluster, &key.namespace).delete(&key.name, &options).await {
-            // It is gone, or another one of its name is there.
+            // The pod was deleted, or replaced by another one of its name.
             Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
             removed => removed.map(drop),
         }
@@ -329,7 +332,7 @@ impl Kubelet {
     }
 }
 
-/// That of its first container.
+/// Image of the pod's first container.
 fn image(pod: &Pod) -> &str {
     pod.spec.containers.first().map_or("", |container| container.image.as_str())
 }

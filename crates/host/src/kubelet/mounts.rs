@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a container's specification gives to its process: arguments, environment, mounted files.
+//! Configuration of a process from its container's specification: arguments, environment, mounted files.
 
 use apimachinery::meta::TextMap;
 
@@ -8,10 +8,10 @@ use controller::{Api, Error, ObjectKey};
 use process::Context;
 use process::child::Assignment;
 
-/// Adds to an assignment what pod and mounted objects say.
+/// Adds the configuration in the pod and in mounted objects to an assignment.
 ///
 /// # Errors
-/// What is missing, as the kubelet says it.
+/// The missing object or key, in the words of the kubelet.
 pub(super) async fn complete(
     context: &Context,
     key: &ObjectKey,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a pod's status says of its process, and how long a process that failed is left alone.
+//! Status of a pod that is run as a process, and the back-off of a failing process.
 //!
 //! Source: k8s.io/kubernetes pkg/kubelet/{kubelet,kubelet_pods}.go, pkg/kubelet/container/container_gc.go.
 
@@ -13,66 +13,66 @@ use domain::validation::network::Network;
 use process::child::Unready;
 use process::panics::Panicked;
 
-/// The longest back-off.
+/// Maximum back-off.
 const LONGEST_BACK_OFF: TimeDelta = TimeDelta::minutes(5);
 const FIRST_BACK_OFF: TimeDelta = TimeDelta::seconds(10);
-/// A process that ran that long without failing starts with a clean record.
+/// Run time without a failure after which the count of failures is reset.
 pub(crate) const CLEAN_RECORD: TimeDelta = TimeDelta::minutes(10);
-/// The address of the node of every process: this machine's.
+/// Address of the node of every process: this machine's.
 const ADDRESS: &str = "127.0.0.1";
-/// Network of pods that Shoots have by default.
+/// Default pod network of Shoots.
 const NETWORK: &str = "100.96.0.0/11";
 
-/// What a container does.
+/// State of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Its process starts.
+    /// The process is being started.
     Creating,
-    /// Its process is there, and has not said that it is ready.
+    /// The process runs, and has not reported that it is ready.
     Started(DateTime<Utc>),
-    /// Its process is ready.
+    /// The process is ready.
     Ready(DateTime<Utc>),
-    /// Its process failed, and will be started again.
+    /// The process failed, and is restarted after this time.
     BackOff(TimeDelta),
-    /// It cannot be started: why.
+    /// The process cannot be started: the message.
     Refused(String),
-    /// There is no such image; `again`: the next attempt to pull it waits.
+    /// The image does not exist; `again`: the kubelet waits for the next attempt to pull it.
     NoImage { again: bool },
 }
 
-/// Reasons for which a container without an image waits.
+/// Waiting reasons of a container without an image.
 const PULL_REASONS: [&str; 2] = ["ErrImagePull", "ImagePullBackOff"];
 
-/// True if a container that waits for this reason has no image, and so had no process.
+/// True if a container with this waiting reason has no image, and so never had a process.
 pub(crate) fn is_without_image(reason: &str) -> bool {
     PULL_REASONS.contains(&reason)
 }
 
-/// How a process ended.
+/// End of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) exit_code: i32,
     pub(crate) signal: i32,
     pub(crate) started_at: DateTime<Utc>,
     pub(crate) finished_at: DateTime<Utc>,
-    /// The last lines that it printed, and what the kubelet has to say of its end.
+    /// Last lines of output, followed by the kubelet's own explanation of the end.
     pub(crate) last_lines: String,
 }
 
-/// Why the processes that pods had before this kubelet are not there any more.
+/// Reason for which the processes of an earlier kubelet have ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// The landscape was stopped, in order.
+    /// The landscape was stopped regularly.
     Stopped,
-    /// Something else: what.
+    /// Any other reason: the message.
     Lost(String),
 }
 
-/// Type of a pod's condition: nothing in its process had to be begun anew after a panic.
+/// Type of a pod's condition: no controller in its process was restarted after a panic.
 pub const HEALTHY: &str = "ControllersHealthy";
 
-/// How long a process that failed for the `failures`th time in a row (from 1) is left alone: not at all at first, then
-/// ten seconds, doubled each time up to five minutes.
+/// Returns the back-off after the `failures`th consecutive failure (from 1): zero at first, then ten seconds, doubled
+/// each time up to five minutes.
 pub(crate) fn back_off(failures: u32) -> TimeDelta {
     match failures {
         0 | 1 => TimeDelta::zero(),
@@ -82,16 +82,16 @@ pub(crate) fn back_off(failures: u32) -> TimeDelta {
     }
 }
 
-/// What a process has said of itself, beside that it is ready.
+/// Reports of a process in addition to its readiness.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SaidSo<'a> {
-    /// Something in it panicked, and it goes on.
+    /// Latest panic that the process survived.
     pub(crate) panicked: Option<&'a Panicked>,
-    /// It does not want to be asked.
+    /// Reason for which the process is not ready.
     pub(crate) unready: Option<&'a Unready>,
 }
 
-/// The status of a pod with one container.
+/// Returns the status of a pod with one container.
 pub(crate) fn status(
     pod: &Pod,
     state: &State,
@@ -121,7 +121,7 @@ pub(crate) fn status(
     conditions.retain(|condition| panicked.is_some() || condition.r#type != HEALTHY);
     if let Some(Panicked { name, times, message, .. }) = panicked {
         let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
-        let message = format!("{name} panicked {times}, and was begun anew: {message}");
+        let message = format!("{name} panicked {times}, and was restarted: {message}");
         set_condition(&mut conditions, HEALTHY, false, "Panicked", &message, now);
     }
     let container_status = ContainerStatus {
@@ -146,8 +146,8 @@ pub(crate) fn status(
     }
 }
 
-/// Gives a pod an address in its cluster's network unless it has one. Nothing listens there: the process listens at an
-/// address of this machine.
+/// Assigns a pod an address in its cluster's network unless it has one. Nothing listens there: the process listens at
+/// an address of this machine.
 pub(crate) fn set_address(pod: &mut Pod, cluster: &str, network: Option<&str>) {
     let network =
         network.and_then(Network::parse).filter(|network| network.is_ipv4()).or_else(|| Network::parse(NETWORK));
@@ -198,7 +198,7 @@ fn container_state(pod: &Pod, container: &str, state: &State) -> ContainerState 
     }
 }
 
-/// The end of a process, as a container's state says it.
+/// Returns the container state for the end of a process.
 pub(crate) fn terminated(ended: &Ended) -> ContainerStateTerminated {
     let reason = if ended.exit_code == 0 { "Completed" } else { "Error" };
     ContainerStateTerminated {
@@ -212,7 +212,8 @@ pub(crate) fn terminated(ended: &Ended) -> ContainerStateTerminated {
     }
 }
 
-/// How the last process ended of a pod that had some before this kubelet. One that ran was not seen to end.
+/// Returns the end of the last process of a pod that had one before this kubelet. The end of a running one was not
+/// observed.
 ///
 /// Source: k8s.io/kubernetes pkg/kubelet/kubelet_pods.go (convertToAPIContainerStatuses: a container that is not found).
 pub(crate) fn before(pod: &Pod, why: &Before, now: DateTime<Utc>) -> Option<ContainerStateTerminated> {
@@ -233,8 +234,9 @@ pub(crate) fn before(pod: &Pod, why: &Before, now: DateTime<Utc>) -> Option<Cont
     })
 }
 
-/// What is to be said of the end of a process beside its own words, which say why it ended by itself with a failure; `None`:
-/// nothing. `asked`: it was asked to end; `killed`: it did not, and was killed.
+/// Returns the kubelet's explanation for the end of a process, in addition to the process's own output, which explains
+/// an exit with a failure; `None`: no explanation. `asked`: the kubelet requested the end; `killed`: the process did
+/// not end in time and was killed.
 pub(crate) fn end_words(exit: End, asked: bool, killed: bool, said_something: bool) -> Option<String> {
     match exit {
         End::Signal(_) if killed => {
@@ -252,12 +254,12 @@ pub(crate) fn end_words(exit: End, asked: bool, killed: bool, said_something: bo
     }
 }
 
-/// How a process ended.
+/// End of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// By itself.
+    /// Exit code.
     Code(i32),
-    /// By a signal.
+    /// Signal that ended the process.
     Signal(i32),
 }
 
@@ -455,7 +457,7 @@ mod tests {
         pod.status =
             status(&pod, &State::Ready(at(1)), None, SaidSo { panicked: Some(&panicked), unready: None }, 0, at(1));
         let condition = pod.status.conditions.iter().find(|it| it.r#type == HEALTHY).expect("there");
-        assert_eq!(condition.message, "shoot-care panicked 2 times, and was begun anew: index (a.rs:7)");
+        assert_eq!(condition.message, "shoot-care panicked 2 times, and was restarted: index (a.rs:7)");
         assert_eq!((condition.status.as_str(), condition.reason.as_str()), ("False", "Panicked"));
         pod.status = status(&pod, &State::Ready(at(1)), None, SaidSo::default(), 0, at(1));
         assert!(pod.status.conditions.iter().all(|it| it.r#type != HEALTHY), "a new process has not panicked");

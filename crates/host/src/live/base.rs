@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What everything else rests on: the clock, the host's server, and who serves the aggregated groups.
+//! Foundation of a running host: the clock, the host's server, and the servers of the aggregated groups.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -26,10 +26,10 @@ use crate::timekeeper::{Mode, Timekeeper};
 use crate::tokens::Tokens;
 use crate::{Host, Parts, Trust};
 
-/// Wall time after which a server of the aggregated groups is probed, and that it then has to answer: both together
-/// are less than a participant has that waits for it.
+/// Wall time after which a server of the aggregated groups is probed, and time limit of the probe: their sum is less
+/// than the report limit of a participant that waits for the server.
 const TIMEOUT: TimeDelta = TimeDelta::seconds(5);
-/// What the core is made of; see [`super::Options`].
+/// Parameters of the core; see [`super::Options`].
 pub(super) struct CoreOptions {
     pub(super) log: Arc<dyn EventLog>,
     pub(super) start: u64,
@@ -50,7 +50,7 @@ pub(super) struct CoreOptions {
     pub(super) quiescence: Option<Quiescence>,
 }
 
-/// A host with its clock, which nobody can reach yet.
+/// A host with its clock, before it listens.
 pub(super) struct Core {
     pub(super) host: Host,
     pub(super) clock: ClockService,
@@ -64,14 +64,15 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// Starts the clock and the host's server. Time stands until the landscape has begun ([`super::Live::begin`]).
+    /// Starts the clock and the host's server. Time stands until the start of the landscape is complete
+    /// ([`super::Live::begin`]).
     ///
     /// # Errors
     /// The log cannot be reached.
     pub(super) async fn start(options: CoreOptions, tasks: &Tasks) -> io::Result<Self> {
         let wall = Clock::wall();
         let host_once: Arc<OnceLock<Host>> = Arc::default();
-        // The log says how time goes, and whether it is paused: until it has been read, time stands.
+        // The mode of the clock and a pause are stored in the log: until it has been read, time stands.
         let barriers = barriers(&host_once, options.quiescence);
         let clock = ClockService::start(options.now, Mode::Stepped, wall.clone(), options.log, barriers, tasks);
         let log = clock.counted_log();
@@ -89,7 +90,7 @@ impl Core {
         let logs = Logs::new(clock.clock());
         let services = Services::default();
         let tokens = Tokens::new(&options.token_secret);
-        // One count, whatever path it is read at.
+        // Shared by all clusters whose `/metrics` are read.
         let metrics = Metrics::default();
         let parts = Parts {
             logs: Some(logs.clone()),
@@ -124,7 +125,7 @@ impl Core {
     }
 }
 
-/// Time goes on without a server of the aggregated groups that does not answer.
+/// Time limit of the servers of the aggregated groups; time does not wait for an unresponsive one.
 fn limit(wall: Clock, clock: ClockService) -> AnswerLimit {
     AnswerLimit {
         wall,
@@ -141,8 +142,8 @@ fn limit(wall: Clock, clock: ClockService) -> AnswerLimit {
     }
 }
 
-/// Barriers of a host. On the landscape's thread one is asked for when nothing else is runnable: the question makes the
-/// servers follow the log, in whose turn their watches are told.
+/// Creates the barrier function of a host. On the landscape's thread a barrier is requested when nothing else is
+/// runnable: the request makes the servers follow the log, which sends lines to their watches.
 fn barriers(host: &Arc<OnceLock<Host>>, quiescence: Option<Quiescence>) -> Barriers {
     let host = host.clone();
     Arc::new(move || {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The host's own components, kube-controllers and the kubelet, and what keeps the APIServices' condition.
+//! The host's own components: kube-controllers, the kubelet, and the controller of the APIServices' condition.
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::timing_object::PodEnd;
 use crate::{aggregated_roles, signing_requests};
 
 impl Live {
-    /// Keeps the APIServices and their condition.
+    /// Starts the controller of the APIServices and their condition.
     pub(super) fn follow_availability(&self) {
         let services = self.client.api_services.clone();
         self.following.restarting("availability of APIServices", move || services.clone().follow());
@@ -30,7 +30,7 @@ impl Live {
     /// Starts kube-controller-manager.
     ///
     /// # Errors
-    /// The system has no thread left.
+    /// The system cannot create another thread.
     pub(super) fn start_controllers(
         &mut self,
         launch: &Launcher,
@@ -67,7 +67,7 @@ impl Live {
     pub(super) fn start_inside(&mut self, thread: LandscapeThread, log: Arc<dyn EventLog>, names: Names) -> Inside {
         let (starter, starts) = inside::starter();
         let host = self.host.clone();
-        // Each request says its user.
+        // Each request carries its user.
         let transport = Transport::new(http::guarded(move |request| host.call(request)));
         let run = Arc::new(move |context, _: Option<&str>| inside::run(context, starts.clone()).boxed());
         self.spawn_on("components", thread, transport, run);
@@ -78,7 +78,7 @@ impl Live {
     /// Starts the kubelet, which starts the processes.
     ///
     /// # Errors
-    /// The system has no thread left.
+    /// The system cannot create another thread.
     pub(super) fn start_kubelet(
         &mut self,
         launch: Launcher,

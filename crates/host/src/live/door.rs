@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HTTPS in front of the host: which users may come in, and by which certificate.
+//! HTTPS listener of the host: authentication of its clients.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,12 +18,12 @@ use super::outside;
 use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthorities};
 use crate::place::Place;
 
-/// Where a page follows what it shows.
+/// Path of the stream that updates a page.
 const PAGE_STREAM_PATH: &str = "/dashboard/stream";
-/// Where the log is followed.
+/// Path of a watch on the log.
 const LOG_WATCH_PATH: &str = "/log/v1/watch";
 
-/// How the host is reached; see [`super::Options`].
+/// Parameters of the listener; see [`super::Options`].
 pub(super) struct Door {
     pub(super) listen: SocketAddr,
     pub(super) certificate: Pair,
@@ -34,7 +34,7 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Listens, and hands requests to the host.
+    /// Listens, and passes requests to the host.
     ///
     /// # Errors
     /// The address is in use, or a certificate cannot be used.

@@ -6,10 +6,10 @@
 //! requests from outside ──► WayIn ──► reads: in the thread of their connection; writes: tasks of this thread
 //! ```
 //!
-//! **Invariant.** Everything that writes to the log because of something that happened in the landscape runs on this thread: the
-//! host's own tasks, components, and the handlers of writes. A write that is not of a component starts when nothing else is
-//! runnable, or after [`LONGEST_WAIT`]. So the order of entries depends on the order of requests from outside and on landscape
-//! time, and not on the speed of threads or of clients.
+//! **Invariant.** Everything that writes to the log in response to an event of the landscape runs on this thread: the
+//! host's own tasks, components, and the handlers of writes. A write of a client that is no component starts when
+//! nothing else is runnable, or after [`LONGEST_WAIT`]. So the order of entries depends on the order of requests from
+//! outside and on landscape time, and not on the speed of threads or of clients.
 
 use std::io;
 use std::thread::JoinHandle;
@@ -28,13 +28,14 @@ use crate::Host;
 use crate::event_expiry;
 use crate::place::Place;
 
-/// Wall time after which a write starts although the landscape is not quiescent: it may be what ends a live-lock.
+/// Wall time after which a write starts although the landscape is not quiescent: the write may be the one that ends a
+/// live-lock.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(1);
 
-/// Work that takes the thread until the host ends.
+/// Function that occupies the thread until the host ends.
 type Run = Box<dyn FnOnce(&Thread) + Send>;
 
-/// A thread that runs tasks, and from [`LandscapeThread::run`] on also components.
+/// Thread that runs tasks, and after [`LandscapeThread::run`] also components.
 pub(super) struct LandscapeThread {
     runtime: Handle,
     quiescence: Quiescence,
@@ -46,13 +47,13 @@ impl LandscapeThread {
     /// Starts the thread.
     ///
     /// # Errors
-    /// The system has no thread left.
+    /// The system cannot create another thread.
     pub(super) fn start(name: &str) -> io::Result<Self> {
         let thread = Thread::new().map_err(io::Error::other)?;
         let (runtime, quiescence) = (thread.handle().clone(), thread.quiescence().clone());
         let (run, given) = oneshot::channel::<Run>();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            // An error is the end of a host that was not started.
+            // An error means that the host ends before it was started.
             if let Ok(run) = thread.block_on(given) {
                 run(&thread);
             }
@@ -72,13 +73,13 @@ impl LandscapeThread {
 
     /// Runs `run` on the thread, which ends with it and drops its tasks then.
     pub(super) fn run(self, run: impl FnOnce(&Thread) + Send + 'static) -> JoinHandle<()> {
-        // The receiver waits for as long as `self` is there.
+        // The receiver exists as long as `self`.
         let _ = self.run.send(Box::new(run));
         self.thread
     }
 }
 
-/// Way of requests from other threads into the host. Cheap to clone.
+/// Entry of requests from other threads into the host. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct WayIn {
     host: Host,
@@ -96,7 +97,7 @@ impl WayIn {
         self.thread.as_ref().map(|(_, quiescence)| quiescence.clone())
     }
 
-    /// The way in as a user. A request that panics does not end the thread that sends it.
+    /// Transport for requests of a user. A panic in a request does not end the sending thread.
     pub(super) fn transport(&self, user: User) -> Transport {
         let way_in = self.clone();
         Transport::new(http::guarded(move |mut request| {
@@ -112,7 +113,7 @@ impl WayIn {
         let thread = self.thread.as_ref().filter(|_| is_write);
         let thread = thread.filter(|_| matches!(Place::of(request.uri().path()), Place::InCluster(_)));
         let Some((tasks, quiescence)) = thread else { return self.host.call(request) };
-        // A write of a component, also of one in the host, is a reaction itself.
+        // A write of a component, including those in the host, is itself a reaction.
         let is_reaction = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let (host, quiescence) = (self.host.clone(), (!is_reaction).then(|| quiescence.clone()));
         let answer = http::guarded(move |request| host.call(request))(request);

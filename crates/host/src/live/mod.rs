@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A host that runs: over a log, on a port, with its clock, and with its own components on threads.
+//! A running host: over a log, on a port, with its clock, and with its own components on threads.
 //!
 //! ```text
 //! runtime         HTTPS, the host's server, requests to the aggregated servers, the clock service
@@ -50,21 +50,21 @@ use crate::signing_requests::OwnSigners;
 use crate::timekeeper::Mode;
 use crate::{Host, Pages, Trust, registry};
 
-/// Wall time that connections have to end.
+/// Wall time within which open connections must end at a stop.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
-/// Why time stands while the landscape begins.
+/// Name of the hold on landscape time during the start of a landscape.
 pub const START: &str = "start";
 const LOOK: TimeDelta = TimeDelta::milliseconds(5);
 
-/// What a host is started with.
+/// Parameters of a running host.
 pub struct Options {
-    /// The state.
+    /// Log with the landscape's state.
     pub log: Arc<dyn EventLog>,
-    /// Number of the host's start: writers of different starts must not be taken for one.
+    /// Number of the host's start; distinguishes writers of different starts.
     pub start: u64,
-    /// Where landscape time stands.
+    /// Landscape time at the start.
     pub now: Instant,
-    /// How it goes on in a landscape whose clock was never set.
+    /// Mode of the clock in a landscape whose clock was never set.
     pub mode: Mode,
     /// True if another mode is set once the landscape is ready: see [`Timekeeper::await_mode`].
     ///
@@ -72,41 +72,41 @@ pub struct Options {
     pub awaits_mode: bool,
     /// Keyed randomness of the landscape.
     pub random: Random,
-    /// Emulated version, of the host's own components.
+    /// Emulated version of the host's own components.
     pub version: String,
     /// Kubernetes version that cluster `runtime` reports, without `v`.
     pub kubernetes_version: String,
-    /// How long Events are kept.
+    /// Lifetime of Events.
     pub event_ttl: TimeDelta,
-    /// Where to listen; port 0: any that is free.
+    /// Address to listen on; port 0: any free port.
     pub listen: SocketAddr,
     /// The host's certificate.
     pub certificate: Pair,
     /// Authorities of users and components, as PEM.
     pub authorities: String,
-    /// By whose rules instances of components are registered.
+    /// Profile that governs registration of component instances.
     pub profile: Profile,
-    /// How those rules are kept.
+    /// Enforcement of the profile's rules.
     pub skew: registry::Settings,
     /// Certificate that the host shows to the servers of the aggregated groups.
     pub front_proxy: Pair,
-    /// The authority by which they know it, as PEM, and the name in the certificate.
+    /// Authority of that certificate as PEM, and the name in the certificate.
     pub front_proxies: (String, String),
     /// Authorities of users of the clusters whose objects name none.
     pub own_authorities: OwnAuthorities,
-    /// The same, to sign with.
+    /// The same authorities with their keys.
     pub own_signers: OwnSigners,
-    /// Who may do what.
+    /// Authorization mode.
     pub authorization: Authorization,
-    /// What tokens of ServiceAccounts are signed with.
+    /// Secret from which the signing key of ServiceAccount tokens is derived.
     pub token_secret: Vec<u8>,
-    /// Shows every instant of landscape time that is granted, on the dial that processes read.
+    /// Called with every granted instant of landscape time, for the dial that processes read.
     pub turn: Box<dyn Fn(Instant) + Send + Sync>,
-    /// Why the processes of pods are not there any more.
+    /// Reason for which the earlier processes of pods have ended.
     pub before: Before,
     /// True if components run as tasks of this process.
     pub inside: bool,
-    /// Given the address, says how pods become processes.
+    /// Returns the launcher of pods, given the address of the host.
     pub launcher: Box<dyn FnOnce(SocketAddr) -> Launcher + Send>,
 }
 
@@ -116,7 +116,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Client of the host for its own requests. Cheap to clone.
+/// Client for requests of the host itself. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {
     way_in: WayIn,
@@ -129,19 +129,19 @@ pub struct Client {
 }
 
 impl Client {
-    /// Resolves when a server has the aggregated groups.
+    /// Waits until a server of the aggregated groups is ready.
     pub fn aggregated(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let mut count = self.instances.count();
-            // An error would mean that `self` is gone.
+            // An error would mean that `self` was dropped.
             let _ = count.wait_for(|count| *count > 0).await;
         })
     }
 
-    /// Creates the APIServices of the aggregated groups, as far as they are missing.
+    /// Creates the missing APIServices of the aggregated groups.
     ///
     /// # Errors
-    /// The refusal of the host's own server.
+    /// The error response of the host's own server.
     pub fn register(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async move {
             let version = GardenerVersion::parse(&self.version).map(|version| version.served_release());
@@ -149,7 +149,7 @@ impl Client {
         })
     }
 
-    /// Context for requests of the host itself, which takes no part in landscape time.
+    /// Context for requests of the host itself, without part in landscape time.
     pub fn context(&self, name: &str) -> Context {
         Context {
             identity: self.identity(name),
@@ -175,23 +175,23 @@ impl Client {
     }
 }
 
-/// A host that runs.
+/// A running host.
 #[derive(Debug)]
 pub struct Live {
     client: Client,
     host: Host,
     /// Tasks of connections and pages.
     tasks: Tasks,
-    /// Tasks that follow what happens in the landscape; the same as `tasks` if components are processes.
+    /// Tasks that react to events of the landscape; the same as `tasks` if components are processes.
     following: Tasks,
     serving: http::Serving,
-    /// Starts components on the thread inside; `None`: there is none.
+    /// Starter of components on the landscape's thread; `None`: there is no such thread.
     starter: Option<Starter>,
     /// The host's own components, in the order in which they were started.
     parts: Vec<Part>,
 }
 
-/// Authorities by whose certificates clusters know a user.
+/// Authorities whose certificates clusters accept.
 fn trust(landscape: &str, own: OwnAuthorities, (front_proxies, front_proxy): (String, String)) -> Trust {
     let landscape = landscape.to_owned();
     let clients = Arc::new(move |cluster: &str| {
@@ -202,13 +202,13 @@ fn trust(landscape: &str, own: OwnAuthorities, (front_proxies, front_proxy): (St
 }
 
 impl Live {
-    /// Starts everything. The future must run on a runtime with drivers.
+    /// Starts all parts of the host. The future must run on a runtime with drivers.
     ///
     /// # Errors
-    /// The address is in use, a certificate cannot be used, or the system has no thread left.
+    /// The address is in use, a certificate cannot be used, or the system cannot create another thread.
     pub fn start(options: Options) -> BoxFuture<'static, io::Result<Self>> {
         Box::pin(async move {
-            // A task that panics prints a line of its own.
+            // Nothing to report here: a panicking task prints a line of its own.
             let tasks = Tasks::catching(Clock::wall(), |_| {});
             let thread = if options.inside { Some(LandscapeThread::start("components")?) } else { None };
             let on_thread = thread.as_ref().map(|thread| (thread.tasks(), thread.quiescence().clone()));
@@ -273,12 +273,12 @@ impl Live {
         })
     }
 
-    /// Where it listens.
+    /// Address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.serving.address()
     }
 
-    /// The clock.
+    /// Clock of the landscape.
     pub fn clock(&self) -> &ClockService {
         &self.client.clock
     }
@@ -288,8 +288,8 @@ impl Live {
         &self.client
     }
 
-    /// Runs a task with the tasks that follow the landscape, on the landscape's thread if there is one, as soon as nothing else is
-    /// runnable there; the result is `None` if the host ends before the task does.
+    /// Runs a task with the tasks that react to the landscape, on the landscape's thread if there is one, as soon as
+    /// nothing else is runnable there; the result is `None` if the host ends before the task does.
     pub fn run<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,
@@ -305,12 +305,12 @@ impl Live {
         async move { result.await.ok() }
     }
 
-    /// Serves pages for browsers from now on; once.
+    /// Serves pages for browsers from now on. Only the first call has an effect.
     pub fn serve_pages(&self, pages: Pages) {
         self.host.serve_pages(pages);
     }
 
-    /// The way to everything that the host serves, as a user. Requests come from others than the landscape's components.
+    /// Returns a function that creates a transport to the host for a user outside of the landscape's components.
     pub fn door(&self) -> Arc<dyn Fn(User) -> Transport + Send + Sync> {
         let way_in = self.client.way_in.clone();
         Arc::new(move |user| way_in.transport(user))
@@ -321,12 +321,12 @@ impl Live {
         &self.tasks
     }
 
-    /// The landscape has what it begins with: time may go.
+    /// Lets landscape time run: the initial objects of the landscape exist.
     pub fn begin(&self) {
         self.client.clock.with(|keeper, wall| keeper.release(START, wall));
     }
 
-    /// Resolves when a task of the host panicked that cannot be started again; returns a message.
+    /// Resolves when a task of the host panicked that cannot be restarted; returns a message.
     pub async fn panicked(&self) -> String {
         tokio::select! {
             biased;
@@ -335,11 +335,11 @@ impl Live {
         }
     }
 
-    /// Ends everything: first the processes, then the rest of the host.
+    /// Stops everything: first the processes, then the rest of the host.
     pub fn stop(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let Self { tasks, following, serving, parts, .. } = self;
-            // The kubelet came last and goes first: its processes still need everything else.
+            // The kubelet was started last and is stopped first: its processes still need everything else.
             for part in parts.into_iter().rev() {
                 part.stop().await;
             }
@@ -360,18 +360,18 @@ impl Live {
     }
 }
 
-/// User of a part of the host of an emulated version.
+/// User of a component of the host in an emulated version.
 fn user(name: &str, version: &str) -> User {
     let groups = vec!["system:masters".into(), "system:authenticated".into()];
     User { name: format!("system:{name}").into(), groups, component: Some((name.into(), version.into())) }
 }
 
-/// The id of a writer to the log: unlike those of all other processes, and of other starts of the host.
+/// Returns the id of a writer to the log: distinct from those of all other processes, and of other starts of the host.
 pub fn writer(start: u64, process: u64) -> u64 {
     start << 40 | process << 20
 }
 
-/// Number of the start to which a [`writer`] belongs.
+/// Number of the start of the host in the id of a [`writer`].
 pub fn start_of(writer: u64) -> u64 {
     writer >> 40
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Answers that leave the process: each waits until everything that it may show is durable.
+//! Responses that leave the process: each waits until every entry that it may show is durable.
 //!
-//! Within the process a write is in order once the log has numbered it (docs/adr/0018). A client, a component in its own
-//! process and a joined one see nothing of it before it is on the disk, so that a crash takes nothing that was seen.
-//! Answers of the clock service are not held up: time is shown to move after what happened before is durable.
+//! Within the process a write is in order once the log has numbered it (docs/adr/0018). A client, a component in its
+//! own process and a joined process observe a write only after it is on the disk, so that a crash loses nothing that
+//! was observed. Responses of the clock service are not delayed: time moves only after earlier entries are durable.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use process::{Response, TransportError};
 use crate::aggregation;
 use crate::place::Place;
 
-/// Returns an answer when everything that it may show is durable. An answer of unknown length waits with each piece.
+/// Returns a response once every entry that it may show is durable. A streamed response waits with each piece.
 pub(super) async fn durable(
     log: &Arc<dyn EventLog>,
     place: &Place,
@@ -41,7 +41,7 @@ pub(super) async fn durable(
     Ok(response.map(|body| Durable { body, log, held: None }.boxed_unsync()))
 }
 
-/// Answer while it is not known whether what was done becomes durable.
+/// Response while it is unknown whether a write becomes durable.
 fn refusal(place: &Place, error: &AppendError) -> Response {
     let reason = format!("{error}; whether a change was made is not known");
     match place {
@@ -50,11 +50,11 @@ fn refusal(place: &Place, error: &AppendError) -> Response {
     }
 }
 
-/// A body whose pieces wait until everything that they may show is durable.
+/// A body whose pieces wait until every entry that they may show is durable.
 struct Durable {
     body: Body,
     log: Arc<dyn EventLog>,
-    /// The next piece.
+    /// The piece that waits next.
     held: Option<Held>,
 }
 
@@ -130,7 +130,7 @@ mod tests {
         let mut next = async || body.frame().await.map(|frame| frame.map(|frame| frame.into_data().expect("data")));
         assert_eq!(next().await, Some(Ok(Bytes::from("a"))));
         synced.send_replace(Gate::Shut);
-        // A reader that gives up and asks again gets the same event.
+        // A reader that cancels and reads again gets the same event.
         assert_eq!(Box::pin(next()).now_or_never(), None);
         synced.send_replace(Gate::Open);
         assert_eq!(next().await, Some(Ok(Bytes::from("b"))));
@@ -158,7 +158,7 @@ mod tests {
                 "{text}"
             );
         }
-        // The clock says why time stands.
+        // The clock reports why time stands.
         let clock = durable(&log, &place("/terrarium/clock/"), Ok(Response::new(full("{}")))).await.expect("an answer");
         assert_eq!(clock.status(), 200);
     }

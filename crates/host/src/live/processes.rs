@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the host does for the processes of the landscape: it hands requests to them, renews Leases for them, lets others
-//! join, and cuts off those that a fault isolates.
+//! Services of the host for the processes of the landscape: it forwards requests to them, renews their Leases, accepts
+//! joining processes, and cuts off those that a fault isolates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -24,17 +24,17 @@ use crate::kubelet::{Launcher, Listener, Served};
 use crate::services::Services;
 use crate::{Host, registry};
 
-/// How the host reaches the servers of the aggregated groups.
+/// Client configuration for the servers of the aggregated groups.
 #[derive(Clone)]
 pub(super) struct WayTo {
     /// Authorities of their certificates, as PEM.
     pub(super) authorities: String,
-    /// What the host shows.
+    /// Client certificate of the host.
     pub(super) certificate: Pair,
 }
 
 impl WayTo {
-    /// The way to an address.
+    /// Creates the transport to an address.
     fn transport(&self, address: &str, reach: https::Reach) -> Result<Transport, https::OptionsError> {
         https::transport(&https::Options {
             server: address.to_owned(),
@@ -48,8 +48,8 @@ impl WayTo {
 }
 
 impl Live {
-    /// Says how versions of components are judged, before the first process asks, and removes what processes of an earlier
-    /// start of the host have left: none of them runs any more.
+    /// Writes the rules for versions of components, before the first process registers, and removes the Leases of
+    /// processes of an earlier start of the host: none of them runs any more.
     ///
     /// # Errors
     /// The log cannot be reached.
@@ -60,7 +60,8 @@ impl Live {
         self.host.stop_all_renewals().await.map_err(io::Error::other)
     }
 
-    /// Stops the renewals of processes that the clock has dropped. What is answered holds who renews; nobody does yet.
+    /// Stops the renewals of processes that the clock has dropped. Returns the registry of renewing processes, which is
+    /// still empty.
     pub(super) fn follow_renewals(&self) -> Renewals {
         let renewals: Renewals = Arc::default();
         let (host, clock, known) = (self.host.clone(), self.client.clock.clone(), renewals.clone());
@@ -69,7 +70,7 @@ impl Live {
         renewals
     }
 
-    /// Lets processes join that the kubelet did not start.
+    /// Accepts processes that the kubelet did not start.
     pub(super) fn let_processes_join(&self, launch: &Launcher, way: &WayTo) {
         let way = way.clone();
         let far = move |address: &str| way.transport(address, https::Reach::Network).map_err(|error| error.to_string());
@@ -86,7 +87,7 @@ impl Live {
         self.following.restarting("faults", move || apply_faults(host.clone(), instances.clone(), known.clone()));
     }
 
-    /// What happens when a process of the kubelet is ready, and when it has ended.
+    /// Returns the listener for processes of the kubelet that become ready or end.
     pub(super) fn listener(&self, launch: &Launcher, way: WayTo, renewals: Renewals, services: Services) -> Listener {
         let processes = Processes {
             host: self.host.clone(),
@@ -112,7 +113,7 @@ impl Live {
     }
 }
 
-/// What is kept up to date about processes.
+/// Parts of the host that are updated for each process.
 struct Processes {
     host: Host,
     clock: ClockService,
@@ -125,7 +126,7 @@ struct Processes {
 }
 
 impl Processes {
-    /// A process is ready: requests are handed to it if it serves, and its Lease is renewed.
+    /// Handles a ready process: requests are forwarded to it if it serves, and its Lease is renewed.
     fn is_ready(&self, pod: &ObjectKey, object: &Pod, served: &Served) -> BoxFuture<'static, ()> {
         let (name, heartbeat) = self.note_renewal(pod, object, true);
         let image = object.spec.containers.first().map_or("", |container| container.image.as_str());
@@ -150,7 +151,7 @@ impl Processes {
         })
     }
 
-    /// A process has ended: time does not wait for it, it gets no requests, and its Leases are not renewed.
+    /// Handles the end of a process: time does not wait for it, it gets no requests, and its Leases are not renewed.
     fn has_ended(&self, pod: &ObjectKey, object: &Pod) -> BoxFuture<'static, ()> {
         let (name, heartbeat) = self.note_renewal(pod, object, false);
         self.clock.leave(&name);
@@ -171,7 +172,7 @@ impl Processes {
         })
     }
 
-    /// Notes whether a process renews a Lease of a seed; its name as a participant, and that Lease.
+    /// Records whether a process renews a Lease of a seed; returns its name as a participant, and that Lease.
     fn note_renewal(&self, pod: &ObjectKey, object: &Pod, is_ready: bool) -> (String, Option<String>) {
         let name = child::participant(&pod.cluster, &pod.name);
         let heartbeat = self.launch.heartbeat(&pod.cluster, object);
@@ -185,10 +186,10 @@ impl Processes {
     }
 }
 
-/// Participants that renew a Lease, and its name.
+/// Names of renewed Leases by participant.
 pub(super) type Renewals = Arc<Mutex<BTreeMap<String, String>>>;
 
-/// Who was dropped because it did not report does not renew its Lease any more.
+/// A participant that the clock has dropped no longer renews its Lease.
 async fn stop_renewals_of_dropped(host: Host, clock: ClockService, renewals: Renewals) {
     let mut known = BTreeSet::new();
     loop {
@@ -205,7 +206,7 @@ async fn stop_renewals_of_dropped(host: Host, clock: ClockService, renewals: Ren
     }
 }
 
-/// A process that is cut off gets no requests, and renews no heartbeat.
+/// Cuts off isolated processes: they get no requests, and renew no heartbeat.
 async fn apply_faults(host: Host, instances: Instances, renewals: Renewals) {
     let mut changes = host.faults().changes();
     let mut cut_off = BTreeSet::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The host's own components: on the thread of the components inside, if there is one; else each on a thread of its own, as a
+//! The host's own components: on the landscape's thread, if there is one; otherwise each on a thread of its own, as a
 //! participant in landscape time.
 
 use std::io;
@@ -21,16 +21,16 @@ use super::landscape_thread::LandscapeThread;
 use super::{LOOK, Live};
 use crate::clock_service::{ClockService, OwnReports};
 
-/// A component of the host that ran for so long in wall time starts with a clean record.
+/// Wall time after which the failures of a component of the host are no longer counted.
 const CLEAN_RECORD: TimeDelta = TimeDelta::minutes(10);
 
-/// Runs a component of the host; given the reason why its last run ended.
+/// Runs a component of the host; the argument is the reason why its last run ended.
 type Run = Arc<dyn Fn(Context, Option<&str>) -> BoxFuture<'static, Exit> + Send + Sync>;
 
-/// A component of the host that runs, or the thread of the components inside.
+/// A running component of the host, or the landscape's thread.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Dropped to end it.
+    /// Dropped to stop the part.
     stop: oneshot::Sender<()>,
     end: PartEnd,
 }
@@ -43,7 +43,7 @@ enum PartEnd {
 }
 
 impl Part {
-    /// Ends it.
+    /// Stops the part and waits for its end.
     pub(super) async fn stop(self) {
         drop(self.stop);
         match self.end {
@@ -52,13 +52,13 @@ impl Part {
                     Clock::wall().sleep(LOOK, TimerClass::Work).await;
                 }
             }
-            // An error is its end, too.
+            // An error means that it has ended, too.
             PartEnd::Inside(ended) => drop(ended.await),
         }
     }
 }
 
-/// Ends of a component of the host.
+/// Failures of a component of the host.
 struct Record {
     name: &'static str,
     clock: ClockService,
@@ -71,7 +71,7 @@ impl Record {
         Self { name, clock, times: 0, in_a_row: 0 }
     }
 
-    /// Notes an end; wall time until it is to be started again.
+    /// Records a failure; returns the wall time until the restart.
     fn ended(&mut self, began: Instant, why: &str) -> TimeDelta {
         let Self { name, clock, times, in_a_row } = self;
         *times = times.saturating_add(1);
@@ -82,7 +82,7 @@ impl Record {
         pause
     }
 
-    /// Resolves to true when it is to end instead of being started again.
+    /// Waits for the restart; returns true if the component is stopped meanwhile.
     async fn ends_within(pause: TimeDelta, stopped: &mut oneshot::Receiver<()>) -> bool {
         tokio::select! {
             biased;
@@ -92,18 +92,18 @@ impl Record {
     }
 }
 
-/// Notes a panic after which a component of the host goes on.
+/// Records a panic that a component of the host survived.
 fn note_panic(clock: &ClockService, name: &str, panicked: &Panicked) {
     let Panicked { name: task, times, message, .. } = panicked;
     clock.note_trouble(name, &format!("{task} panicked {times} times, and was begun anew: {message}"));
 }
 
 impl Live {
-    /// Runs a component of the host. One that fails or panics is started again, as a process would be, with the reason why its
-    /// last run ended.
+    /// Runs a component of the host. One that fails or panics is restarted, as a process would be, with the reason why
+    /// its last run ended.
     ///
     /// # Errors
-    /// The system has no thread left.
+    /// The system cannot create another thread.
     pub(super) fn spawn<F>(
         &mut self,
         name: &'static str,
@@ -120,7 +120,7 @@ impl Live {
         Ok(())
     }
 
-    /// Runs a component of the host on the thread of the components inside.
+    /// Runs a component of the host on the landscape's thread.
     fn spawn_inside(&mut self, starter: Starter, name: &'static str, run: Run) {
         let (identity, random, user) = (self.client.identity(name), self.client.random.clone(), self.client.user(name));
         let noting = self.client.clock.clone();
@@ -172,7 +172,7 @@ impl Live {
     /// Runs a component on a thread of its own, over a transport.
     ///
     /// # Errors
-    /// The system has no thread left.
+    /// The system cannot create another thread.
     fn spawn_thread(&mut self, name: &'static str, transport: Transport, run: Run) -> io::Result<()> {
         let (stop, runs) = self.runs(name, transport, run);
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || runs(None))?;
@@ -187,7 +187,8 @@ impl Live {
         self.parts.push(Part { stop, end: PartEnd::Thread(thread) });
     }
 
-    /// Runs of a component as a participant, until it ends well or is to end: on a thread, or each on a runtime of its own.
+    /// Runs a component as a participant, repeatedly until it ends without a failure or is stopped: on a thread, or
+    /// each time on a new runtime.
     fn runs(
         &self,
         name: &'static str,
@@ -231,7 +232,7 @@ impl Live {
                     Ok(Err(error)) => error,
                     Err(payload) => format!("it panicked: {}", panics::text(&*payload)),
                 };
-                // Time does not wait for it meanwhile.
+                // Time does not wait for it while it does not run.
                 clock.leave(name);
                 let pause = record.ended(began, &why);
                 last = Some(why);
@@ -249,7 +250,7 @@ impl Live {
     }
 }
 
-/// The work of a component of the host, which ends with its tasks once it is asked to.
+/// Work of a component of the host, which ends with its tasks once it is stopped.
 fn work(run: Run, last: Option<String>) -> Work {
     Box::new(move |context, stop| {
         let (sender, exit) = oneshot::channel();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the timekeeper is told, and what it answers.
+//! Inputs and outputs of the timekeeper.
 
 use chrono::SecondsFormat;
 use clock::Instant;
@@ -7,43 +7,43 @@ use eventlog::Revision;
 use process::participant::Grant;
 use serde::{Deserialize, Serialize};
 
-/// How landscape time goes without a command.
+/// Mode of landscape time while no command moves it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mode", content = "rate", rename_all = "camelCase")]
 pub enum Mode {
     /// Jumps to work timers that are less than an hour away, calendar timers on the way included; else runs at rate 1.
     Eager,
-    /// At this rate of wall time.
+    /// Runs at this multiple of wall time.
     Rate(f64),
-    /// Not at all.
+    /// Stands.
     Stepped,
-    /// Always to the next timer.
+    /// Always jumps to the next timer.
     Auto,
 }
 
-/// What is to be done now.
+/// Next action of the caller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// Ask the API servers how many lines they have given to each watch of a participant, with everything in the log up to
-    /// the revision or behind it; then [`super::Timekeeper::barrier_stands`].
+    /// Request the line counts of participants' watches from the API servers, as of a log position at or after the
+    /// revision; then call [`super::Timekeeper::barrier_stands`].
     Barrier {
         /// Number of the barrier; each is greater than the one before.
         number: u64,
         /// Head of the log.
         at: Revision,
     },
-    /// Time has moved: send the grant to these.
+    /// Time has moved: send the grant to these participants.
     Grant {
         /// The grant.
         grant: Grant,
-        /// Names of participants; may be nobody.
+        /// Names of participants; may be empty.
         to: Vec<String>,
     },
-    /// The command is done: time stands where it asked for, and all has settled there.
+    /// The command has reached its goal, and all participants are idle there.
     Done,
-    /// Nothing, until something is reported or the wall clock reaches an instant.
+    /// Wait until a report arrives or the wall clock reaches an instant.
     Wait {
-        /// In wall time.
+        /// Wall time; `None`: wait for a report only.
         until: Option<Instant>,
     },
 }
@@ -60,30 +60,30 @@ pub struct Absence {
     pub until: Option<Instant>,
 }
 
-/// What becomes of a report.
+/// Result of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// It is what is known of the participant now.
+    /// The report is the participant's latest state.
     Taken,
-    /// A later one has come before it.
+    /// A later report arrived before this one.
     Overtaken,
-    /// Nobody of this name has joined.
+    /// No participant of this name has joined.
     NotJoined,
 }
 
-/// Why time stands although it should move.
+/// Obstacles that keep time from moving.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitsFor {
     /// Participants that work, or have not yet seen the barrier.
     pub participants: Vec<String>,
-    /// Names of the holds that keep time where it is.
+    /// Names of the active holds.
     pub holds: Vec<String>,
 }
 
-/// Why a command is refused.
+/// Reason for which a command is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// Another one is at work.
+    /// Another command is running.
     #[error("the clock is already being advanced to {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
     Busy(Instant),
     /// The instant has passed.

@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When landscape time may move, and where to: a state machine without input or output.
+//! Decides when landscape time moves, and to which instant: a state machine without input or output.
 //!
-//! A *participant* is a process with timers of its own. It reports when it has nothing to do; the timekeeper grants it
-//! a new instant, always the next one at which somebody has a timer, never past it.
+//! A *participant* is a process with timers of its own. It reports when it is idle; the timekeeper grants it a new
+//! instant, always the next one at which any participant has a timer, never past it.
 //!
 //! ```text
 //! all are idle ───► barrier at the log's head ──► all have read up to it, head still there
 //!       ▲                                                                │
-//!       └── grant to those who have a timer then ◄── the dial is turned ◄┘
+//!       └── grant to those with a timer then ◄── the dial is set ◄───────┘
 //! ```
 //!
-//! A *barrier* is a revision of the log and what the API servers say of it: how many lines each watch of a participant has
-//! been given with everything up to there ([`Told`]). Who has not reported that it has read as many is asked to.
+//! A *barrier* is a revision of the log together with the API servers' line counts: the number of lines that each watch
+//! of a participant has been sent with every entry up to there ([`Told`]). A participant that has not reported reading
+//! as many lines is asked for a report.
 //!
-//! When a participant acts, those who see the change must know what time it is: they read it from the landscape's dial
-//! ([`process::dial`]). Participants that cannot read the dial are granted every instant, before those who have a timer then.
+//! When a participant acts, the participants that observe the change must know the time: they read it from the
+//! landscape's dial ([`process::dial`]). Participants that cannot read the dial are granted every instant, before the
+//! ones with a timer then.
 //!
-//! **What a step costs.** With W writes that reach the watches of P participants, one of which had the timer: one grant and
-//! its report, W requests, and a question to each of the P and its report; nothing at all for the other participants and
-//! for watches, however many there are (docs/adr/0007, docs/adr/0012). A step without writes is one grant and one report.
+//! **Costs of a step.** With W writes that reach the watches of P participants, one of which had the timer: one grant
+//! and its report, W requests, and one question and one report for each of the P; nothing for the other participants
+//! and for watches, however many there are (docs/adr/0007, docs/adr/0012). A step without writes is one grant and one
+//! report.
 //!
 //! A command may give *others*, clients that take no part, wall time to act after a step that reached them: that is an
-//! option of the command, and the only wait for wall time beside the limit of a report.
+//! option of the command, and the only wait for wall time except the limit of a report.
 //!
 //! **Invariants.** Time never goes back. No timer is passed before its owner has carried out the grant of its instant.
-//! Of every watch that a participant has open an API server has said what it was told before time moves.
-//! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant of another
-//! process that has not answered for [`REPORT_LIMIT`] of wall time is dropped and reported; a command ends then unless it
-//! ignores absences. A participant of the host's process is never dropped. Limits count only wall time in which the host
-//! ran ([`patience`]): a stall of the machine is not the silence of a participant.
+//! Before time moves, the API servers have reported the line count of every open watch of a participant. Time does not
+//! move while a participant works, lags behind the log, or while a hold is set; a participant of another process that
+//! has not answered for [`REPORT_LIMIT`] of wall time is dropped and reported; a command ends then unless it ignores
+//! absences. A participant of the host's process is never dropped. Limits count only wall time in which the host ran
+//! ([`patience`]): a stall of the machine is not the silence of a participant.
 //!
-//! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the head and the wall's time.
+//! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the log's head and wall time.
 
 mod decision;
 mod participant;
@@ -48,24 +51,24 @@ pub use self::decision::{Absence, CommandError, Decision, Mode, Report, WaitsFor
 use self::participant::{Barrier, Participant};
 use self::patience::{LOOK, Patience};
 
-/// Wall time after which a participant that owes an answer is dropped.
+/// Wall time after which a participant with an overdue answer is dropped.
 pub const REPORT_LIMIT: TimeDelta = TimeDelta::seconds(30);
-/// Wall time for which time is held, at most, while a process starts.
+/// Maximum wall time of a hold, for example while a process starts.
 pub const LONGEST_HOLD: TimeDelta = TimeDelta::seconds(10);
-/// Wall time for which a landscape that starts awaits its mode, at most.
+/// Maximum wall time for which a starting landscape awaits its mode.
 const LONGEST_AWAIT: TimeDelta = TimeDelta::seconds(60);
-/// How far ahead mode `eager` looks for work.
+/// Distance up to which mode `eager` jumps to work timers.
 const EAGER_HORIZON: TimeDelta = TimeDelta::hours(1);
-/// In a mode in which time runs by itself, participants get the time at least this often.
+/// Maximum landscape time between two grants to all participants in a mode in which time runs by itself.
 const TICK: TimeDelta = TimeDelta::seconds(1);
-/// Number of absences that are remembered.
+/// Maximum number of stored absences.
 const ABSENCES: usize = 32;
 
-/// An order to move time.
+/// Command that moves time.
 #[derive(Clone, Copy, Debug)]
 struct Command {
     to: Instant,
-    /// Wall time that others have to act after a step that reached them.
+    /// Wall time that other clients have to act after a step that reached them.
     settle: TimeDelta,
     /// True if the command continues when a component is dropped.
     ignores_absence: bool,
@@ -77,7 +80,7 @@ struct Anchor {
     wall: Instant,
 }
 
-/// The state machine.
+/// State machine of landscape time.
 #[derive(Debug)]
 pub struct Timekeeper {
     now: Instant,
@@ -89,15 +92,15 @@ pub struct Timekeeper {
     participants: BTreeMap<String, Participant>,
     joins: u64,
     grants: u64,
-    /// Participants that have a timer at the present instant, and are granted it when all others know of it.
+    /// Participants with a timer at the present instant; they are granted it once all others know it.
     due: Vec<String>,
     barrier: Barrier,
     command: Option<Command>,
-    /// Wall time in which the host ran, by which limits are judged.
+    /// Wall time in which the host ran; measures all limits.
     patience: Patience,
-    /// Until when, by [`Timekeeper::patience`], others may act.
+    /// End, by [`Timekeeper::patience`], of the time in which other clients may act.
     others_until: Option<Instant>,
-    /// Why `advance`, `Eager` and `Auto` do not move time.
+    /// Live-lock that keeps `advance`, `Eager` and `Auto` from moving time.
     live_lock: Option<LiveLock>,
     /// Ends of the holds, by [`Timekeeper::patience`].
     holds: BTreeMap<String, Instant>,
@@ -107,7 +110,7 @@ pub struct Timekeeper {
 }
 
 impl Timekeeper {
-    /// Time stands at `now`.
+    /// Creates a timekeeper whose time stands at `now`.
     pub fn new(now: Instant, mode: Mode, wall: Instant) -> Self {
         Self {
             now,
@@ -130,7 +133,7 @@ impl Timekeeper {
         }
     }
 
-    /// Landscape time, as it reads at an instant of wall time.
+    /// Returns landscape time at an instant of wall time.
     pub fn now(&self, wall: Instant) -> Instant {
         // Time that runs by itself does not pass a timer: it reads as the timer's instant until its owner has acted.
         let drift = self.drift(wall).unwrap_or(self.now);
@@ -138,22 +141,22 @@ impl Timekeeper {
         self.now.max(drift.min(next))
     }
 
-    /// Landscape time as it was granted last: what it reads as may have run ahead of it.
+    /// Landscape time of the last grant; [`Timekeeper::now`] may be later.
     pub fn granted(&self) -> Instant {
         self.now
     }
 
-    /// How landscape time goes when no command moves it.
+    /// Mode of landscape time while no command moves it.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Whether time is paused.
+    /// True if time is paused.
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// Sets the mode; time goes on from where it stands.
+    /// Sets the mode; time continues from the present instant.
     pub fn set_mode(&mut self, mode: Mode, wall: Instant) {
         self.now = self.now(wall);
         self.anchor = Anchor { landscape: self.now, wall };
@@ -162,18 +165,18 @@ impl Timekeeper {
         self.live_lock = None;
     }
 
-    /// Lets time go to near work and stand there until [`Timekeeper::set_mode`], at most for [`LONGEST_AWAIT`]: where time
-    /// stands then does not depend on how long a start takes.
+    /// Lets time advance to near work timers and stand there until [`Timekeeper::set_mode`], at most for
+    /// [`LONGEST_AWAIT`]: so the instant at which time stands then does not depend on the duration of a start.
     pub fn await_mode(&mut self, wall: Instant) {
         self.awaits_mode_until = Some(self.patience.at(wall) + LONGEST_AWAIT);
     }
 
-    /// True if the mode is awaited and there is still something to do before.
+    /// True if the mode is awaited and work remains before it.
     pub fn is_starting(&self, head: Revision) -> bool {
         self.awaits_mode_until.is_some() && (self.near_work().is_some() || !self.is_settled(head))
     }
 
-    /// Stops time, whatever the mode, until [`Timekeeper::resume`]; a command still moves it.
+    /// Stops time in every mode, until [`Timekeeper::resume`]; a command still moves it.
     pub fn pause(&mut self, wall: Instant) {
         self.now = self.now(wall);
         self.paused = true;
@@ -187,11 +190,11 @@ impl Timekeeper {
         self.live_lock = None;
     }
 
-    /// Begins to advance to an instant, through every timer on the way. After a step that reached others, time stands
-    /// for `settle` of wall time; not at all if that is zero.
+    /// Begins to advance to an instant, through every timer on the way. After a step that reached other clients, time
+    /// stands for `settle` of wall time.
     ///
     /// # Errors
-    /// Another command is at work, or the instant has passed.
+    /// Another command is running, or the instant has passed.
     pub fn advance(&mut self, to: Instant, settle: TimeDelta, wall: Instant) -> Result<(), CommandError> {
         if let Some(command) = self.command {
             return Err(CommandError::Busy(command.to));
@@ -214,26 +217,26 @@ impl Timekeeper {
         }
     }
 
-    /// Ends a command at once, where it stands.
+    /// Ends a command at once, at the present instant.
     pub fn cancel(&mut self, wall: Instant) {
         if self.command.take().is_some() {
             self.anchor = Anchor { landscape: self.now, wall };
         }
     }
 
-    /// Ends a command at the present instant, as soon as all has settled there.
+    /// Ends a command at the present instant, as soon as all participants are idle there.
     pub fn halt(&mut self) {
         if let Some(command) = &mut self.command {
             command.to = self.now;
         }
     }
 
-    /// Where the command at work goes to.
+    /// Goal of the running command.
     pub fn target(&self) -> Option<Instant> {
         self.command.map(|command| command.to)
     }
 
-    /// A client that takes no part in landscape time wrote, or a watch of its own sent it a change.
+    /// Records that a client without part in landscape time wrote, or that one of its watches was sent a change.
     pub fn reached_others(&mut self, wall: Instant) {
         let settle = self.command.map_or(TimeDelta::zero(), |command| command.settle);
         if settle > TimeDelta::zero() {
@@ -241,7 +244,7 @@ impl Timekeeper {
         }
     }
 
-    /// Whether the writes of an instant are counted: time is to move, or would by itself jump.
+    /// True if the writes of an instant are counted: a command moves time, or the mode jumps.
     pub fn is_pressed(&self) -> bool {
         let jumps = match self.mode {
             Mode::Eager => self.near_work().is_some(),
@@ -251,21 +254,21 @@ impl Timekeeper {
         self.live_lock.is_none() && (self.command.is_some() || (jumps && !self.paused))
     }
 
-    /// Writers answer one another without end: a command ends, and `Eager` and `Auto` do not move time until
-    /// [`Timekeeper::resume`], another mode or another command.
+    /// Stops time for writers that react to one another in an endless cycle: a command ends, and `Eager` and `Auto` do
+    /// not move time until [`Timekeeper::resume`], another mode or another command.
     pub fn stop_for(&mut self, live_lock: LiveLock, wall: Instant) {
         self.now = self.now(wall);
         self.command = None;
         self.live_lock = Some(live_lock);
     }
 
-    /// What time was stopped for.
+    /// Live-lock for which time was stopped.
     pub fn live_lock(&self) -> Option<&LiveLock> {
         self.live_lock.as_ref()
     }
 
-    /// Holds time until [`Timekeeper::release`], at most for [`LONGEST_HOLD`]; also time that runs by itself, which goes on
-    /// from where it stands.
+    /// Holds time until [`Timekeeper::release`], at most for [`LONGEST_HOLD`]; time that runs by itself stands, too,
+    /// and continues from there.
     pub fn hold(&mut self, name: &str, wall: Instant) {
         self.now = self.now(wall);
         self.holds.insert(name.to_owned(), self.patience.at(wall) + LONGEST_HOLD);
@@ -276,7 +279,8 @@ impl Timekeeper {
         self.keep_holds(wall, |other, _| other != name);
     }
 
-    /// Ends the holds that have lasted for [`LONGEST_HOLD`]. While time stands anyway, nothing else does.
+    /// Ends the holds that have lasted for [`LONGEST_HOLD`]. Needed while time stands, since nothing else calls for it
+    /// then.
     pub fn end_holds(&mut self, wall: Instant) {
         let now = self.patience.at(wall);
         self.keep_holds(wall, |_, until| until > now);
@@ -290,7 +294,7 @@ impl Timekeeper {
         }
     }
 
-    /// A participant has come; its first grant, which this returns, has the time.
+    /// Registers a participant; returns its first grant, which has the present time.
     pub fn join(&mut self, name: &str, join: Join, wall: Instant) -> Grant {
         self.dropped.remove(name);
         self.now = self.now(wall);
@@ -305,15 +309,15 @@ impl Timekeeper {
         Grant { number: self.grants, now: self.now, watches }
     }
 
-    /// A participant that has joined is a thread of the host's process: its silence means that it computes or gets no
-    /// processor, and time waits for it without a limit.
+    /// Marks a joined participant as a thread of the host's process: its silence means that it computes or is not
+    /// scheduled, and time waits for it without a limit.
     pub fn keep(&mut self, name: &str) {
         if let Some(participant) = self.participants.get_mut(name) {
             participant.is_own = true;
         }
     }
 
-    /// A participant has gone: its connection ended.
+    /// Unregisters a participant whose connection ended.
     pub fn leave(&mut self, name: &str) {
         self.participants.remove(name);
         self.dropped.remove(name);
@@ -337,7 +341,7 @@ impl Timekeeper {
         self.absences.iter()
     }
 
-    /// A server that participants may have waited for is dropped, as it does not answer: their time begins anew.
+    /// Drops a server that does not answer and for which participants may have waited: their report limits start again.
     pub fn server_is_unresponsive(&mut self, name: &str, wall: Instant) {
         self.dropped.insert(name.to_owned());
         let now = self.patience.at(wall);
@@ -346,12 +350,12 @@ impl Timekeeper {
         }
     }
 
-    /// It answers again, or has ended.
+    /// Removes a server from the dropped ones: it answers again, or has ended.
     pub fn server_answers(&mut self, name: &str) {
         self.dropped.remove(name);
     }
 
-    /// A participant has nothing to do.
+    /// Takes the report of an idle participant.
     pub fn report(&mut self, name: &str, idle: Idle) -> Report {
         let Some(participant) = self.participants.get_mut(name) else { return Report::NotJoined };
         if participant.idle.as_ref().is_some_and(|known| known.sequence > idle.sequence) {
@@ -365,26 +369,26 @@ impl Timekeeper {
         Report::Taken
     }
 
-    /// The grant that a participant was given and has not carried out, as far as it has reported.
+    /// Grant that a participant was sent and has not carried out according to its reports.
     pub fn owed(&self, name: &str) -> Option<Grant> {
         let participant = self.participants.get(name)?;
         (!participant.has_carried_out()).then_some(Grant { number: participant.granted, now: self.now, watches: None })
     }
 
-    /// What is on the way to a participant that has not read everything up to the barrier.
+    /// Line counts that a participant has yet to read up to the barrier; `None`: it has read all lines.
     pub fn unread(&self, name: &str) -> Option<Told> {
         let watching = &self.participants.get(name)?.idle.as_ref()?.watching;
         let unread = self.barrier.told.as_ref()?.unread(watching);
         (!unread.0.is_empty()).then_some(unread)
     }
 
-    /// A participant opened a watch: what it has seen says nothing any more about what it will see.
+    /// Invalidates the barrier: a participant opened a watch, which its earlier reports do not cover.
     pub fn disturb(&mut self) {
         self.barrier.told = None;
         self.barrier.at = None;
     }
 
-    /// Every API server has said what its watches were told with everything up to the barrier with this number.
+    /// Completes the barrier with this number: every API server has reported its line counts.
     pub fn barrier_stands(&mut self, number: u64, told: Told, wall: Instant) {
         if number == self.barrier.number && self.barrier.at.is_some() {
             self.barrier.told = Some(told);
@@ -397,14 +401,14 @@ impl Timekeeper {
         }
     }
 
-    /// An API server could not be asked for the barrier: it is asked for again.
+    /// Discards the barrier with this number, because an API server did not report; it is requested again.
     pub fn barrier_failed(&mut self, number: u64) {
         if number == self.barrier.number {
             self.barrier.at = None;
         }
     }
 
-    /// Participants that were dropped because they reported nothing, and servers that do not answer.
+    /// Participants that were dropped because they did not report, and unresponsive servers.
     pub fn dropped(&self) -> impl Iterator<Item = &str> {
         self.dropped.iter().map(String::as_str)
     }
@@ -419,13 +423,13 @@ impl Timekeeper {
         self.participants.values().filter_map(Participant::next).min()
     }
 
-    /// Whether everything that can be done at this instant has been done, as far as was reported: everybody is idle and
-    /// has seen the log up to `head`.
+    /// True if all work of this instant is done, according to the reports: every participant is idle and has read the
+    /// log up to `head`.
     pub fn is_settled(&self, head: Revision) -> bool {
         self.waits_for().participants.is_empty() && self.barrier.told.is_some() && self.barrier.at == Some(head)
     }
 
-    /// What time waits for.
+    /// Obstacles that keep time from moving.
     pub fn waits_for(&self) -> WaitsFor {
         let lags = |participant: &Participant| {
             !participant.has_carried_out() || (self.barrier.told.is_some() && !self.barrier.is_seen_by(participant))
@@ -436,8 +440,8 @@ impl Timekeeper {
         }
     }
 
-    /// What is to be done at this head of the log and this instant of wall time. Called whenever something was reported
-    /// and when a wait has ended; a grant and a barrier are given out once.
+    /// Returns the next action at this head of the log and this instant of wall time. Called after every report and at
+    /// the end of a wait; a grant and a barrier are returned once.
     pub fn decide(&mut self, head: Revision, wall: Instant) -> Decision {
         self.end_holds(wall);
         if self.awaits_mode_until.is_some_and(|until| self.patience.at(wall) >= until) {
@@ -446,7 +450,7 @@ impl Timekeeper {
         }
         self.drop_unresponsive(wall);
         match self.next_step(head, wall) {
-            // Only frequent looks show how long the host ran while an answer was due.
+            // Only frequent calls show for how long the host ran while an answer was due.
             Decision::Wait { until } if self.may_be_dropped().next().is_some() => {
                 let look = wall + LOOK;
                 Decision::Wait { until: Some(until.map_or(look, |until| until.min(look))) }
@@ -468,7 +472,7 @@ impl Timekeeper {
         }
         let Some(limit) = self.limit(wall) else { return Decision::Wait { until: None } };
         let next = self.next_timer();
-        // Time that runs by itself needs nobody's consent up to the next timer, if the tick has not come.
+        // Time that runs by itself needs no consent up to the next timer, unless a tick is due.
         let runs = self.command.is_none() && self.awaits_mode_until.is_none();
         if runs && next.is_none_or(|next| next > limit) {
             if limit - self.now >= TICK && self.participants.values().all(Participant::has_carried_out) {
@@ -508,7 +512,7 @@ impl Timekeeper {
 
     fn grant(&mut self, now: Instant, wall: Instant) -> Decision {
         self.now = now;
-        // A jump carries time that runs by itself along; a step that only follows it does not.
+        // A jump shifts the anchor of time that runs by itself; a step that only follows the drift does not.
         if self.drift(wall).is_some_and(|drift| now > drift) {
             self.anchor = Anchor { landscape: now, wall };
         }
@@ -538,7 +542,7 @@ impl Timekeeper {
         Decision::Grant { grant: Grant { number: self.grants, now: self.now, watches: None }, to }
     }
 
-    /// How far time may go now; `None`: it stands.
+    /// Latest instant to which time may move now; `None`: it stands.
     fn limit(&self, wall: Instant) -> Option<Instant> {
         if self.command.is_some() {
             return self.target();
@@ -558,18 +562,18 @@ impl Timekeeper {
         }
     }
 
-    /// The instant of the earliest work timer that mode `eager` jumps to.
+    /// Instant of the earliest work timer to which mode `eager` jumps.
     fn near_work(&self) -> Option<Instant> {
         let work = self.participants.values().filter_map(|p| p.idle.as_ref()?.work).min();
         work.filter(|work| *work <= self.now + EAGER_HORIZON)
     }
 
-    /// Whether a live-lock keeps time from going by itself.
+    /// True if a live-lock keeps time from moving by itself.
     fn stands_still(&self) -> bool {
         self.live_lock.is_some() && matches!(self.mode, Mode::Eager | Mode::Auto)
     }
 
-    /// Where time that runs by itself has come to.
+    /// Present instant of time that runs by itself; `None`: it does not run.
     fn drift(&self, wall: Instant) -> Option<Instant> {
         let stands = self.paused || self.awaits_mode_until.is_some() || self.stands_still();
         if stands || self.command.is_some() || !self.holds.is_empty() {
@@ -586,7 +590,7 @@ impl Timekeeper {
         Some(self.anchor.landscape + TimeDelta::milliseconds(passed))
     }
 
-    /// When, in wall time, time that runs by itself reaches the next timer or the next tick.
+    /// Wall time at which time that runs by itself reaches the next timer or the next tick.
     fn wall_of(&self, next: Option<Instant>, wall: Instant) -> Instant {
         let rate = if let Mode::Rate(rate) = self.mode { rate } else { 1.0 };
         let tick = self.now + TICK;
@@ -597,7 +601,7 @@ impl Timekeeper {
         (self.anchor.wall + TimeDelta::milliseconds(left)).max(wall + TimeDelta::milliseconds(1))
     }
 
-    /// Participants of other processes that owe an answer, and since when.
+    /// Participants of other processes with an overdue answer, and the instant since which it is due.
     fn may_be_dropped(&self) -> impl Iterator<Item = (&str, Instant)> {
         let of_others = self.participants.iter().filter(|(_, participant)| !participant.is_own);
         of_others.filter_map(|(name, participant)| Some((name.as_str(), participant.owes_since?)))
@@ -614,7 +618,7 @@ impl Timekeeper {
                 if self.absences.len() > ABSENCES {
                     self.absences.pop_front();
                 }
-                // The effects of the component would be missing from now on.
+                // The component's effects would be missing from now on.
                 if self.command.is_some_and(|command| !command.ignores_absence) {
                     self.cancel(wall);
                 }

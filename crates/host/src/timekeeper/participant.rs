@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a participant owes, and whether it has seen the barrier.
+//! State of a participant: its due answers, and the barrier that it has seen.
 
 use clock::Instant;
 use eventlog::Revision;
 use process::participant::{Idle, Told};
 
-/// What is known of a participant.
+/// State of a participant.
 #[derive(Debug, Default)]
 pub(super) struct Participant {
-    /// Grant that it was sent last.
+    /// Number of its latest grant.
     pub(super) granted: u64,
-    /// It needs no grants of instants at which it has no timer.
+    /// True if it reads the dial: it needs no grants of instants at which it has no timer.
     pub(super) reads_dial: bool,
-    /// Its last report.
+    /// Latest report; `None`: it works.
     pub(super) idle: Option<Idle>,
     /// True for a command, which ends with its connection.
     pub(super) is_command: bool,
     /// True for a thread of the host's process.
     pub(super) is_own: bool,
-    /// Since when it owes an answer, by [`super::patience`].
+    /// Instant since which an answer is due, by [`super::patience`]; `None`: none is due.
     pub(super) owes_since: Option<Instant>,
 }
 
-/// The barrier that was asked for last.
+/// Latest barrier.
 #[derive(Debug, Default)]
 pub(super) struct Barrier {
     pub(super) number: u64,
     pub(super) at: Option<Revision>,
-    /// What the API servers say of their watches; `None`: they have not answered.
+    /// Line counts of the API servers; `None`: they have not all reported.
     pub(super) told: Option<Told>,
 }
 
 impl Barrier {
-    /// Whether the barrier stands and nothing before it is on the way to a participant.
+    /// True if the barrier is complete and the participant has read all lines before it.
     pub(super) fn is_seen_by(&self, participant: &Participant) -> bool {
         let (Some(told), Some(idle)) = (&self.told, &participant.idle) else { return false };
         told.is_read(&idle.watching)
@@ -40,7 +40,7 @@ impl Barrier {
 }
 
 impl Participant {
-    /// It has done everything that its last grant brought.
+    /// True if the participant is idle and has carried out its latest grant.
     pub(super) fn has_carried_out(&self) -> bool {
         self.idle.as_ref().is_some_and(|idle| idle.grant >= self.granted)
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Wall time by which limits are judged: that in which the host itself ran.
+//! Wall time that measures limits: only that in which the host itself ran.
 //!
-//! A machine that stalls for a while (it swaps, sleeps, or has no processor left) stalls the host and all processes that the
-//! host waits for: wall time goes on, and no answer can come. So limits are judged by *looks*: of the wall time between two
-//! looks at most [`LOOK`] counts, and while a limit is waited for there is a look at least that often.
+//! A machine that stalls for a while (it swaps, sleeps, or has no free processor) stalls the host and all processes
+//! that the host waits for: wall time passes, and no answer can arrive. So limits are measured with *looks*: of the
+//! wall time between two looks at most [`LOOK`] counts, and while a limit is pending there is a look at least that
+//! often.
 
 use chrono::TimeDelta;
 use clock::Instant;
@@ -25,14 +26,14 @@ impl Patience {
         Self { looked: wall, now: wall }
     }
 
-    /// A look: the time that counts.
+    /// Takes a look; returns the counted time.
     pub(super) fn at(&mut self, wall: Instant) -> Instant {
         self.now += (wall - self.looked).clamp(TimeDelta::zero(), LOOK);
         self.looked = self.looked.max(wall);
         self.now
     }
 
-    /// Instant of wall time of the next look for a limit that the time that counts reaches at `until`.
+    /// Returns the wall time of the next look for a limit that the counted time reaches at `until`.
     pub(super) fn look(&self, until: Instant, wall: Instant) -> Instant {
         wall + (until - self.now).clamp(TimeDelta::zero(), LOOK)
     }
@@ -49,10 +50,10 @@ mod tests {
         for (wall, counts, limit, look) in [
             (400, 400, 600, 600),
             (1400, 1400, 5000, 2400),
-            // A minute without a processor.
+            // A minute in which the host was not scheduled.
             (61_400, 2400, 5000, 62_400),
             (62_400, 3400, 5000, 63_400),
-            // Wall time that was set back.
+            // Wall time was set back.
             (60_000, 3400, 5000, 61_000),
             (62_900, 3900, 4000, 63_000),
             (63_000, 4000, 4000, 63_000),

@@ -11,7 +11,7 @@ fn at(seconds: i64) -> Instant {
     Instant::from_timestamp(1_690_488_000 + seconds, 0).expect("in range")
 }
 
-/// Wall time at the start: another day than landscape time, so that nobody mixes them up.
+/// Wall time at the start: another day than landscape time, so that the two cannot be confused.
 fn wall(milliseconds: i64) -> Instant {
     Instant::from_timestamp(1_800_000_000, 0).expect("in range") + TimeDelta::milliseconds(milliseconds)
 }
@@ -22,7 +22,7 @@ const HEAD: Revision = Revision(10);
 struct Toy {
     name: &'static str,
     reads_dial: bool,
-    /// Grants that it was sent.
+    /// Number of grants that it was sent.
     granted: usize,
     timers: Vec<(i64, bool)>,
     fired: Vec<i64>,
@@ -58,12 +58,12 @@ impl Toy {
     }
 }
 
-/// API servers that gave one line for each barrier to the watches of these.
+/// Line counts of API servers that sent one line per barrier to the watches of these toys.
 fn told(toys: &[Toy], barrier: u64) -> Told {
     Told(toys.iter().map(|toy| (toy.watch(), barrier)).collect())
 }
 
-/// Drives a timekeeper while the wall clock stands; answers what ended it and the grants on the way, in seconds.
+/// Drives a timekeeper while the wall clock stands; returns the last decision and the grants on the way, in seconds.
 fn drive(keeper: &mut Timekeeper, toys: &mut [Toy], now: Instant) -> (Decision, Vec<i64>) {
     let (mut grants, mut barrier) = (Vec::new(), 0);
     for _ in 0..1000 {
@@ -89,7 +89,7 @@ fn drive(keeper: &mut Timekeeper, toys: &mut [Toy], now: Instant) -> (Decision, 
     panic!("it does not come to an end: {grants:?}");
 }
 
-/// As [`drive`], at each of these seconds of wall time; what ended the last one and all grants.
+/// Like [`drive`], at each of these seconds of wall time; returns the last decision and all grants.
 fn wait(keeper: &mut Timekeeper, toys: &mut [Toy], seconds: RangeInclusive<i64>) -> (Decision, Vec<i64>) {
     let mut grants = Vec::new();
     let mut end = Decision::Done;
@@ -196,7 +196,7 @@ fn time_stands_while_somebody_works_or_lags_behind_the_log() {
     assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: Some(wall(1000)) }, "it has not seen it");
     assert_eq!(keeper.waits_for().participants, ["a"]);
     keeper.report("a", toys[0].idle(0, 1));
-    // Its last act was a write: the log has moved on.
+    // Its last action was a write: the log's head has changed.
     let Decision::Barrier { number, .. } = keeper.decide(Revision(11), wall(0)) else { panic!("again") };
     keeper.barrier_stands(number, told(&toys, number), wall(0));
     keeper.report("a", toys[0].idle(0, 2));
@@ -205,7 +205,7 @@ fn time_stands_while_somebody_works_or_lags_behind_the_log() {
     assert_eq!(keeper.decide(Revision(11), wall(10)), Decision::Wait { until: Some(wall(1010)) });
 }
 
-/// Ten who read the dial, and one with timers: a step is for that one alone.
+/// Ten participants that read the dial, and one with timers: only that one is granted a step.
 #[test]
 fn who_reads_the_dial_and_has_no_timer_is_not_told_of_an_instant() {
     let names = ["b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
@@ -283,7 +283,7 @@ fn a_participant_that_reports_nothing_for_thirty_seconds_is_dropped_and_named() 
     assert_eq!(keeper.report("mute", Idle::default()), Report::NotJoined, "it has to join again");
 }
 
-/// A machine that stalls keeps the host from looking, and its participants from answering.
+/// A stalled machine prevents looks of the host and answers of its participants.
 #[test]
 fn a_stall_of_the_machine_drops_no_participant_and_ends_no_hold() {
     let mut toys = [Toy::new("a", &[5], &[]), Toy::new("late", &[5], &[])];
@@ -443,7 +443,7 @@ fn a_command_gives_others_time_after_a_step_that_reached_them() {
     assert_eq!(keeper.decide(HEAD, wall(2000)), Decision::Wait { until: Some(wall(3000)) }, "it acted");
     keeper.disturb();
     assert_eq!(drive(&mut keeper, &mut toys, wall(3000)), (Decision::Done, vec![5, 7, 10]), "nobody was reached");
-    // Without the option nothing waits.
+    // Without the option time does not wait.
     keeper.advance(at(20), TimeDelta::zero(), wall(4000)).expect("nothing is at work");
     keeper.reached_others(wall(4000));
     keeper.disturb();
@@ -495,7 +495,7 @@ fn a_live_lock_stops_what_jumps_until_somebody_has_seen_it() {
         keeper.resume(wall(9000));
         assert_eq!(drive(&mut keeper, &mut toys, wall(9000)).1, [5]);
     }
-    // Time that runs with the wall clock goes on, and a command ends.
+    // Time that runs with the wall clock continues, and a command ends.
     let mut keeper = joined(Mode::Rate(1.0), &mut []);
     assert!(!keeper.is_pressed());
     keeper.advance(at(60), TimeDelta::zero(), wall(0)).expect("nothing is at work");

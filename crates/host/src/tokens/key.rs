@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The RSA key by which tokens are signed, so that others can verify them.
+//! The RSA key that signs tokens, so that other servers can verify them.
 //!
-//! It is derived from the landscape's secret: the landscape has it again after the next start, and no file holds it. Two
-//! primes are drawn from a stream of HMACs; one is sought when the first token is asked for, which takes some tenths of a
-//! second.
+//! It is derived from the landscape's secret: a restarted landscape has the same key, and no file stores it. Two primes
+//! are drawn from a stream of HMACs; the search starts with the first token request, and takes some tenths of a second.
 //!
 //! Source: FIPS 186-5 A.1.3 (sizes and conditions), RFC 8017 A.1.2 (the encoding), RFC 7517 (the published form).
 
@@ -19,14 +18,14 @@ use serde_json::{Value, json};
 
 /// Bits of each of the two primes.
 const BITS: u64 = 1024;
-/// How often a number that may be prime is tried: for numbers drawn at random, more than enough.
+/// Number of primality tests of a candidate; more than enough for numbers drawn at random.
 const ROUNDS: usize = 8;
 const EXPONENT: u32 = 65537;
 
-/// Signs and verifies.
+/// Key that signs and verifies.
 pub(super) struct SigningKey {
     pair: RsaKeyPair,
-    /// The published form.
+    /// Modulus in the published form.
     modulus: String,
     id: String,
 }
@@ -38,12 +37,12 @@ impl fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// The key of a secret.
+    /// Derives the key from a secret.
     pub(super) fn derive(secret: &[u8]) -> Self {
         let mut stream = Stream::new(secret);
         loop {
             let (p, q) = (stream.prime(), stream.prime());
-            // Few draws fail: of two that are equal, or with whose product the exponent has no inverse.
+            // A draw fails if both primes are equal, or if the exponent has no inverse for their product.
             if let Some(key) = Self::of(p, q) {
                 return key;
             }
@@ -65,34 +64,34 @@ impl SigningKey {
         Some(Self { modulus: URL_SAFE_NO_PAD.encode(modulus.to_bytes_be()), id: URL_SAFE_NO_PAD.encode(public), pair })
     }
 
-    /// Its ID, by which it differs from other keys.
+    /// Key ID, distinct for each key.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
 
-    /// A signature of a text.
+    /// Signs a text.
     pub(super) fn sign(&self, text: &[u8]) -> Vec<u8> {
         let mut signature = vec![0; self.pair.public().modulus_len()];
-        // PKCS #1 signatures of version 1.5 draw nothing.
+        // PKCS #1 v1.5 signatures use no randomness.
         let signed = self.pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text, &mut signature);
         signed.expect("the buffer has the signature's length");
         signature
     }
 
-    /// Whether a signature is this key's.
+    /// True if the signature was made with this key.
     pub(super) fn verify(&self, text: &[u8], signature: &[u8]) -> bool {
         let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, self.pair.public_key().as_ref());
         public.verify(text, signature).is_ok()
     }
 
-    /// As `/openid/v1/jwks` publishes it.
+    /// JSON Web Key, as published at `/openid/v1/jwks`.
     pub(super) fn published(&self) -> Value {
         let exponent = URL_SAFE_NO_PAD.encode(BigUint::from(EXPONENT).to_bytes_be());
         json!({ "use": "sig", "kty": "RSA", "kid": self.id, "alg": "RS256", "n": self.modulus, "e": exponent })
     }
 }
 
-/// DER of a number that is not negative.
+/// DER of a non-negative number.
 fn integer(number: &BigUint) -> Vec<u8> {
     let mut bytes = number.to_bytes_be();
     if bytes.first().is_some_and(|first| first & 0x80 != 0) {
@@ -123,7 +122,7 @@ fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Bytes that follow from a secret.
+/// Stream of bytes derived from a secret.
 struct Stream {
     key: hmac::Key,
     block: u64,
@@ -145,7 +144,7 @@ impl Stream {
         out
     }
 
-    /// An odd number of [`BITS`] bits whose two highest are set, so that a product of two has twice as many.
+    /// Draws an odd number of [`BITS`] bits whose two highest are set, so that a product of two has twice as many bits.
     fn candidate(&mut self) -> BigUint {
         let mut bytes = self.bytes(usize::try_from(BITS / 8).unwrap_or(128));
         bytes[0] |= 0b1100_0000;
@@ -166,7 +165,7 @@ impl Stream {
         }
     }
 
-    /// The test of Miller and Rabin.
+    /// Miller-Rabin primality test.
     fn is_prime(&mut self, number: &BigUint) -> bool {
         let one = BigUint::from(1_u32);
         let less = number - &one;
@@ -186,7 +185,7 @@ impl Stream {
     }
 }
 
-/// Odd primes by which most numbers that are none are divided.
+/// Small odd primes: trial division rejects most composite candidates.
 fn small_primes() -> Vec<u32> {
     (3..2000_u32)
         .step_by(2)
@@ -215,7 +214,7 @@ mod tests {
     #[test]
     fn primes_are_told_from_others() {
         let mut stream = Stream::new(b"x");
-        // 2^127 - 1 is prime; the product of 2^31 - 1 and 2^61 - 1 is not, nor is a number of Carmichael.
+        // 2^127 - 1 is prime; the product of 2^31 - 1 and 2^61 - 1 is not, nor is a Carmichael number.
         for (number, expected) in [
             ((BigUint::from(1_u32) << 127_u32) - 1_u32, true),
             (BigUint::from(2_147_483_647_u64) * BigUint::from(2_305_843_009_213_693_951_u64), false),

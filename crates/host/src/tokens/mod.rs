@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tokens of ServiceAccounts: `serviceaccounts/token` issues them, and who shows one is that account.
+//! Tokens of ServiceAccounts: `serviceaccounts/token` issues them, and a request with a token is authenticated as its
+//! account.
 //!
-//! | claim | holds |
+//! | claim | content |
 //! | --- | --- |
-//! | `iss`, `aud`, `sub`, `iat`, `nbf`, `exp`, `jti`, `kubernetes.io` | what the real API server writes; instants of landscape time |
-//! | `terrarium.dev/cluster` | the cluster whose account it is: all clusters share one key |
+//! | `iss`, `aud`, `sub`, `iat`, `nbf`, `exp`, `jti`, `kubernetes.io` | same as upstream; instants of landscape time |
+//! | `terrarium.dev/cluster` | cluster of the account: all clusters share one key |
 //!
-//! A token is worth something for as long as its account, and the Pod or Secret that it is bound to, exist with the uids
-//! that they had then.
+//! A token is valid only as long as its account, and the Pod or Secret to which it is bound, exist with the uids of the
+//! time of issue.
 //!
 //! Tokens are signed by RS256 with one key for all clusters ([`key`]), which `/openid/v1/jwks` publishes.
 //!
@@ -42,25 +43,25 @@ use serde_json::{Value, json};
 
 use self::key::SigningKey;
 
-/// Who issues, and who tokens are for unless they say otherwise.
+/// Issuer of tokens, and their default audience.
 const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
-/// Where the keys are published, and who issues what, below a cluster.
+/// Paths of the keys and of the issuer's configuration, below a cluster.
 pub(crate) const KEYS_PATH: &str = "/openid/v1/jwks";
 pub(crate) const CONFIGURATION_PATH: &str = "/.well-known/openid-configuration";
-/// Seconds that a token is valid for by default, at least, and at most.
+/// Default, minimum and maximum validity of a token in seconds.
 const DEFAULT: i64 = 3600;
 const LEAST: i64 = 600;
 const MOST: i64 = 1 << 32;
 
-/// Issues and judges tokens. Cheap to clone; clones are one.
+/// Issuer and verifier of tokens. Cheap to clone; clones share the key.
 #[derive(Clone)]
 pub struct Tokens(Arc<Inner>);
 
 struct Inner {
     secret: Vec<u8>,
-    /// Made of the secret when the first token is asked for.
+    /// Derived from the secret when the first token is requested.
     key: OnceLock<SigningKey>,
-    /// Holds the accounts.
+    /// Server that stores the accounts.
     server: OnceLock<Server>,
 }
 
@@ -70,7 +71,7 @@ impl fmt::Debug for Tokens {
     }
 }
 
-/// What a token says.
+/// Claims of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Claims {
     aud: Vec<String>,
@@ -103,7 +104,7 @@ struct Named {
 }
 
 impl Tokens {
-    /// Tokens signed with the key of a secret.
+    /// Creates an issuer with the key of a secret.
     pub fn new(secret: &[u8]) -> Self {
         Self(Arc::new(Inner { secret: secret.to_vec(), key: OnceLock::new(), server: OnceLock::new() }))
     }
@@ -112,8 +113,8 @@ impl Tokens {
         self.0.key.get_or_init(|| SigningKey::derive(&self.0.secret))
     }
 
-    /// What is published for those who verify tokens themselves, at a path below a cluster; `server` is where the cluster
-    /// is reached, `https://HOST:PORT/clusters/NAME`. `None`: nothing.
+    /// Returns the published documents for verifiers of tokens, at a path below a cluster; `server`: URL of the
+    /// cluster, `https://HOST:PORT/clusters/NAME`. `None`: nothing is published at the path.
     pub(crate) fn published(&self, path: &str, server: &str) -> Option<Response> {
         let (type_, tree) = match path {
             KEYS_PATH => ("application/jwk-set+json", json!({ "keys": [self.key().published()] })),
@@ -135,12 +136,12 @@ impl Tokens {
         Some(response)
     }
 
-    /// Sets the server that holds the accounts; once.
+    /// Sets the server that stores the accounts. Only the first call has an effect.
     pub(crate) fn look_at(&self, server: Server) {
         let _ = self.0.server.set(server);
     }
 
-    /// The cluster of a token, if it is one of these.
+    /// Returns the cluster in the claims of a token; `None` for other tokens.
     pub(crate) fn cluster(&self, token: &str) -> Option<String> {
         self.read(token).ok().map(|claims| claims.cluster)
     }
@@ -152,7 +153,7 @@ impl Tokens {
         format!("{text}.{signature}")
     }
 
-    /// What a token says, if its signature is ours.
+    /// Returns the claims of a token, if its signature is valid.
     fn read(&self, token: &str) -> Result<Claims, Unauthorized> {
         let wrong = || Unauthorized("unknown token".to_owned());
         let (text, signature) = token.rsplit_once('.').ok_or_else(wrong)?;
@@ -165,7 +166,8 @@ impl Tokens {
         serde_json::from_slice(&claims).map_err(|_| wrong())
     }
 
-    /// Whose token it is, in a cluster and at an instant, and for which of these audiences.
+    /// Returns the user of a token in a cluster and at an instant, and those of `audiences` for which the token is
+    /// valid.
     async fn judge(
         &self,
         token: &str,
@@ -199,7 +201,7 @@ impl Tokens {
         Ok((User { name: claims.sub.as_str().into(), groups, component: None }, meant))
     }
 
-    /// A token for an account, as a request asks for it.
+    /// Issues a token for the account of a request.
     fn issue(&self, request: &SubresourceRequest, reads: &Reads<'_>) -> Result<Value, Status> {
         let spec = &request.body["spec"];
         let seconds = spec["expirationSeconds"].as_i64().unwrap_or(DEFAULT);
@@ -224,7 +226,7 @@ impl Tokens {
         let (pod, secret) = bound(&spec["boundObjectRef"], namespace, reads)?;
         let subject = format!("system:serviceaccount:{namespace}:{name}");
         let cluster = request.context.cluster.to_string();
-        // A token differs from others by what it says and when.
+        // The id of a token is derived from its content and its time.
         let said = format!("{cluster} {subject} {uid} {} {seconds}", now.to_rfc3339());
         let id = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &self.0.secret), said.as_bytes());
         let claims = Claims {
@@ -254,13 +256,13 @@ impl Tokens {
     }
 }
 
-/// As Go prints lists of quoted texts.
+/// Formats a list of quoted texts as Go does.
 fn quoted(texts: &[String]) -> String {
     let texts: Vec<String> = texts.iter().map(|text| apimachinery::status::quote(text)).collect();
     format!("[{}]", texts.join(" "))
 }
 
-/// The Pod or the Secret that a token is to be bound to.
+/// Returns the Pod or the Secret to which a token is to be bound.
 fn bound(reference: &Value, namespace: &str, reads: &Reads<'_>) -> Result<(Option<Named>, Option<Named>), Status> {
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
     if reference.is_null() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may do what in the clusters of a host whose roles say so.
+//! Authorization in the clusters of a host with RBAC.
 
 use authorizer::Mode;
 use host::{Host, Parts};
@@ -13,7 +13,7 @@ use crate::support::foundation;
 const CLUSTERS: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
 const RBAC: &str = "apis/rbac.authorization.k8s.io/v1";
 
-/// A host with clusters `garden`, `seed--a`, `shoot--p--a` and `shoot--p--b`, in which roles count.
+/// A host with RBAC and clusters `garden`, `seed--a`, `shoot--p--a` and `shoot--p--b`.
 async fn host() -> Host {
     let host = Host::with(foundation(), &Tasks::new(), Parts { authorization: Mode::Rbac, ..Parts::default() });
     for name in ["garden", "seed--a", "shoot--p--a", "shoot--p--b"] {
@@ -85,7 +85,7 @@ async fn review(host: &Host, who: &User, cluster: &str, attributes: Value) -> Va
     ask(host, who, "POST", &path, body).await.done()["status"].clone()
 }
 
-/// The very first request for roles finds all of them, those that are made of others filled in.
+/// The first request for roles returns all of them, with the rules of aggregated ones.
 #[tokio::test]
 async fn a_cluster_begins_with_the_roles_of_kubernetes() {
     let host = host().await;
@@ -101,7 +101,7 @@ async fn a_cluster_begins_with_the_roles_of_kubernetes() {
         let items = list["items"].as_array().expect("items");
         assert!(items.iter().all(|role| !role["rules"].as_array().expect("rules").is_empty()), "{cluster}");
     }
-    // What was not looked at has nothing in the log, and is judged by the same roles.
+    // Clusters whose roles were not requested have none in the log, and are authorized with the same roles.
     let list = ask(&host, &admin(), "GET", &format!("/clusters/*/{RBAC}/clusterroles"), Value::Null).await.done();
     let of_b = |item: &&Value| item["metadata"]["annotations"]["terrarium.dev/cluster"] == "shoot--p--b";
     assert_eq!(list["items"].as_array().expect("items").iter().filter(of_b).count(), 0);
@@ -164,9 +164,9 @@ async fn a_binding_counts_from_its_write_to_its_deletion() {
     assert_eq!(review(&host, &jane, "shoot--p--a", decision).await, json!({"allowed": false}));
 }
 
-/// A role that a cluster begins with may be taken away, and is back when the host starts again.
+/// An initial role may be deleted, and is created again when the host restarts.
 #[tokio::test]
-async fn what_a_cluster_begins_with_can_be_deleted() {
+async fn initial_roles_can_be_deleted() {
     let host = host().await;
     let viewer = user("vera", &["gardener.cloud:system:viewers"]);
     for name in ["gardener.cloud:system:read-only", "gardener.cloud:system:viewers"] {
@@ -175,7 +175,7 @@ async fn what_a_cluster_begins_with_can_be_deleted() {
     }
     assert_eq!(ask(&host, &viewer, "GET", "/clusters/shoot--p--a/api/v1/nodes", Value::Null).await.0, 403);
     ask(&host, &viewer, "GET", "/clusters/shoot--p--b/api/v1/nodes", Value::Null).await.done();
-    // A cluster of the same name begins anew.
+    // A new cluster of the same name has the initial roles again.
     ask(&host, &admin(), "DELETE", &format!("{CLUSTERS}/shoot--p--a"), Value::Null).await.done();
     let cluster = json!({"metadata": {"name": "shoot--p--a"}, "spec": {"kubernetesVersion": "1.27.1"}});
     ask(&host, &admin(), "POST", CLUSTERS, cluster).await.done();
@@ -223,7 +223,7 @@ async fn nobody_gives_away_more_than_they_have() {
     ask(&host, &jane, "POST", &bindings, binding("missing"))
         .await
         .refused(404, "clusterroles.rbac.authorization.k8s.io \"missing\" not found");
-    // Who may bind a role gives it without holding it.
+    // The verb `bind` suffices to bind a role whose permissions the user does not have.
     let binder = json!({
         "metadata": {"name": "binder"},
         "rules": [
@@ -236,7 +236,7 @@ async fn nobody_gives_away_more_than_they_have() {
     bind(&host, "shoot--p--a", "default", "binder", "jane").await;
     ask(&host, &jane, "POST", &bindings, binding("cluster-admin")).await.done();
     ask(&host, &jane, "POST", &roles, role("nodes", "nodes")).await.done();
-    // To touch nothing but what deletions need takes no such right.
+    // A change of only the metadata that deletions need requires no such permission.
     let path = format!("{bindings}/cluster-admin");
     let request = http::Request::patch(&path)
         .header("content-type", "application/merge-patch+json")
@@ -289,7 +289,7 @@ async fn everybody_may_ask_what_they_may() {
     let pods = |rule: &Value| rule["resources"].as_array().is_some_and(|all| all.contains(&json!("pods")));
     assert!(status["resourceRules"].as_array().expect("rules").iter().any(pods), "{status}");
 
-    // Who else may is a question that not everybody may ask.
+    // Reviews of other users need a permission of their own.
     let others = "/clusters/shoot--p--a/apis/authorization.k8s.io/v1/subjectaccessreviews";
     let body = json!({"spec": {
         "user": "jane",
@@ -308,20 +308,20 @@ async fn seeds_are_for_their_own_gardenlet() {
     let pretender = user("gardener.cloud:system:seed:a", &seeds);
     let path = "/clusters/seed--a/api/v1/namespaces";
     ask(&host, &admin(), "GET", "/clusters/garden/api/v1/namespaces", Value::Null).await.done();
-    // No Seed says whose cluster it is yet.
+    // No Seed names the cluster's owner yet.
     ask(&host, &other, "POST", path, json!({"metadata": {"name": "x"}})).await.done();
     ask(&host, &own, "POST", path, json!({"metadata": {"name": "y"}})).await.done();
     assert_eq!(ask(&host, &pretender, "POST", path, json!({"metadata": {"name": "z"}})).await.0, 403);
-    // All clusters at once are for components, to read.
+    // Components may read all clusters at once.
     ask(&host, &own, "GET", "/clusters/*/api/v1/namespaces", Value::Null).await.done();
     assert_eq!(ask(&host, &pretender, "GET", "/clusters/*/api/v1/namespaces", Value::Null).await.0, 403);
-    // A gardenlet knows the clusters and the faults of the landscape.
+    // A gardenlet may read the clusters and the faults of the landscape.
     ask(&host, &own, "GET", CLUSTERS, Value::Null).await.done();
     let faults = "/clusters/runtime/apis/terrarium.dev/v1alpha1/faults";
     ask(&host, &own, "GET", faults, Value::Null).await.done();
     assert_eq!(ask(&host, &own, "DELETE", faults, Value::Null).await.0, 403);
     assert_eq!(ask(&host, &own, "GET", "/clusters/runtime/api/v1/secrets", Value::Null).await.0, 403);
-    // In the garden, only what belongs to its seed.
+    // In the garden it may access only the objects of its seed.
     let secrets = "/clusters/garden/api/v1/namespaces/default/secrets";
     ask(&host, &pretender, "GET", &format!("{secrets}/x"), Value::Null).await.refused(
         403,
@@ -355,7 +355,7 @@ async fn an_aggregated_group_is_refused_before_anybody_serves_it() {
     assert_eq!(ask(&host, &user("jane", &[]), "GET", shoots, Value::Null).await.0, 503);
 }
 
-/// Without roles, every authenticated user may do everything, and nothing of roles is in the log.
+/// Without RBAC, every authenticated user may do everything, and the log has no roles.
 #[tokio::test]
 async fn a_host_without_roles_stores_none() {
     let host = crate::support::host().await;
@@ -366,9 +366,9 @@ async fn a_host_without_roles_stores_none() {
 
 const REQUESTS: &str = "/clusters/seed--a/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
-/// A user who may write decisions and certificates needs a right on the signer, too.
+/// Writing approvals and certificates needs a permission for the signer in addition.
 #[tokio::test]
-async fn who_approves_or_signs_a_certificate_may_do_so_for_its_signer() {
+async fn approval_and_signing_need_permission_for_the_signer() {
     let host = host().await;
     let request = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
     let spec = json!({"request": request, "signerName": "example.com/own", "usages": ["client auth"]});

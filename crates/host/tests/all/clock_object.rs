@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Landscape time as an object that any client reads and changes.
+//! Landscape time as an object that any client can read and change.
 
 use host::clock_object::PATH;
 use host::timekeeper::Mode;
@@ -102,7 +102,7 @@ async fn nonsense_is_refused_and_the_clock_stays() {
     world.end();
 }
 
-/// Wherever time is stopped, a host that comes back finds it on the dial.
+/// A restarted host finds the instant at which time was stopped on the dial.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_time_is_paused_is_shown_on_the_dial() {
     let world = world(Mode::Rate(60.0)).await;
@@ -119,7 +119,7 @@ async fn where_time_is_paused_is_shown_on_the_dial() {
     world.end();
 }
 
-/// A component that watches the clock, as the garbage collector does, is not waited for.
+/// A component that watches the clock, as the garbage collector does, does not keep time from moving.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_lines_of_a_watch_on_the_clock_are_counted() {
     let mut world = world(Mode::Stepped).await;
@@ -145,12 +145,12 @@ async fn the_lines_of_a_watch_on_the_clock_are_counted() {
     world.end();
 }
 
-/// A command outlives its client; the next client is told who gave it, and anybody may end it.
+/// A command outlives its client; its state names its issuer, and any user may end it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_advances_the_clock_is_known_and_can_be_stopped() {
+async fn an_advance_shows_its_issuer_and_can_be_stopped() {
     let mut world = world(Mode::Stepped).await;
     let transport = world.transport();
-    // Works as long as the test wants, so that time cannot arrive.
+    // Works until the test ends it, so that time cannot reach its goal.
     world
         .run("worker", transport, |context, ready| async move {
             let under_way = context.clock.sleep(chrono::TimeDelta::seconds(1), clock::TimerClass::Work);
@@ -186,7 +186,7 @@ async fn who_advances_the_clock_is_known_and_can_be_stopped() {
     let (code, state) = call(&world, "POST", &format!("{clock}cancel"), "", &Value::Null).await;
     assert_eq!((code, &state["target"], &state["advance"]), (200, &Value::Null, &Value::Null));
     let (code, state) = call(&world, "POST", &format!("{clock}advance"), "", &json!({ "to": to })).await;
-    assert_eq!((code, &state["advance"]["by"]), (200, &json!("ann")), "who says nothing is known by its name");
+    assert_eq!((code, &state["advance"]["by"]), (200, &json!("ann")), "the default is the user's name");
     world.clock.cancel();
     world.end();
 }

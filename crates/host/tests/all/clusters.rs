@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Logical clusters, their namespaces, and groups that somebody else serves.
+//! Logical clusters, their namespaces, and aggregated groups.
 
 use apimachinery::DynamicObject;
 use generic_apiserver::{Builder, FixedClusters, Foundation, Generic};
@@ -102,7 +102,7 @@ async fn secrets_take_plain_texts_and_never_return_them() {
 }
 
 #[tokio::test]
-async fn gardeners_groups_are_unavailable_while_nobody_serves_them() {
+async fn gardeners_groups_are_unavailable_without_a_server() {
     let host = host();
     garden(&host).await;
     let path = "/clusters/garden/apis/core.gardener.cloud/v1beta1/projects";
@@ -132,7 +132,7 @@ async fn an_aggregated_server_answers_behind_the_host() {
     let groups: Vec<&Value> = groups["groups"].as_array().expect("groups").iter().map(|group| &group["name"]).collect();
     assert!(groups.contains(&&json!("apps")) && groups.contains(&&json!("core.gardener.cloud")), "{groups:?}");
 
-    // The host's namespace is there for the other server's admission at once, and gone at once.
+    // A namespace of the host is visible to the other server's admission at once, and so is its deletion.
     let quotas = "/clusters/garden/apis/core.gardener.cloud/v1beta1/namespaces/n/quotas";
     let quota = json!({"metadata": {"name": "q"}});
     let (code, status) = send(&host, "POST", quotas, quota.clone()).await;
@@ -188,7 +188,7 @@ async fn every_cluster_answers_reviews() {
 }
 
 #[tokio::test]
-async fn who_says_nothing_of_himself_hears_of_version_and_health_only() {
+async fn anonymous_users_may_read_version_and_health_only() {
     let host = host();
     garden(&host).await;
     let nobody = generic_apiserver::authentication::anonymous();
@@ -205,9 +205,10 @@ async fn who_says_nothing_of_himself_hears_of_version_and_health_only() {
     }
 }
 
-/// Who may not read a cluster is answered in the same way whether it exists or not; who may is told that it does not.
+/// A user without read permission gets the same response for existing and missing clusters; a user with permission gets
+/// a 404.
 #[tokio::test]
-async fn which_clusters_exist_is_for_those_who_may_read() {
+async fn existence_of_clusters_is_hidden_from_unauthorized_users() {
     let host = host();
     garden(&host).await;
     let cluster = json!({"metadata": {"name": "shoot--p--s"}, "spec": {"kubernetesVersion": "1.30.1"}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds of Kubernetes over a host: what is filled in, what is refused, quotas, requests for certificates.
+//! Core kinds over a host: defaults, validation, quotas, certificate signing requests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -46,7 +46,7 @@ fn a_pod_is_stored_as_a_cluster_stores_it() {
 }
 
 #[test]
-fn what_is_wrong_is_told_by_its_path() {
+fn violations_name_the_path_of_the_field() {
     let world = World::new(Options::default());
     let template = json!({"spec": {"containers": [{"name": "c", "image": "web"}]}});
     refused(
@@ -222,7 +222,7 @@ fn defaults_are_no_new_template() {
     assert_eq!(before["spec"]["template"]["spec"]["restartPolicy"], "Always");
     let entries = world.entries();
     world.ask("PUT", &path, deployment.clone());
-    // What an earlier release has stored says the same as what is filled in now.
+    // An object of an earlier release without the default is equal to the defaulted object.
     world.overwrite("apps/deployments", "web", |text| text.replace("\"restartPolicy\":\"Always\",", ""));
     world.ask("PATCH", &path, json!({"metadata": {"annotations": {"x": "y"}}}));
     world.settle(60);
@@ -253,7 +253,7 @@ fn a_quota_says_what_is_used_and_holds() {
     world.ask("POST", QUOTAS, json!({"metadata": {"name": "q"}, "spec": {"hard": hard}}));
     world.settle(1);
     let quota = format!("{QUOTAS}/q");
-    // One ConfigMap is there already: `kube-root-ca.crt`.
+    // ConfigMap `kube-root-ca.crt` exists already.
     let used = |world: &World| world.get(&quota)["status"]["used"].clone();
     assert_eq!(used(&world), json!({"configmaps": "1", "pods": "0", "requests.cpu": "0"}));
     world.ask("POST", PODS, pod("a", "600m"));
@@ -273,7 +273,7 @@ fn a_quota_says_what_is_used_and_holds() {
 }
 
 #[test]
-fn a_request_for_a_certificate_names_who_asks_and_is_decided_once() {
+fn a_signing_request_names_its_user_and_is_decided_once() {
     let world = World::new(Options::default());
     let request = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
     let spec = json!({
@@ -362,10 +362,10 @@ fn a_pod_gets_priority_and_tolerations() {
         "PriorityClass.scheduling.k8s.io \"high\" is invalid: value: Forbidden: may not be changed in an update.";
     refused(&world, "PATCH", &format!("{CLASSES}/high"), json!({"value": 8}), 422, text);
     world.ask("PATCH", &format!("{CLASSES}/high"), json!({"description": "new"}));
-    // Somebody looks: the two of the system are there.
+    // The first request for the kind creates the two system classes.
     let names: Vec<Value> = world.list(CLASSES).iter().map(|class| class["metadata"]["name"].clone()).collect();
     assert_eq!(names, ["high", "system-cluster-critical", "system-node-critical"]);
-    // What was sent at first may be sent again.
+    // The initially sent manifest may be sent again.
     let again = world.ask("PATCH", &format!("{PODS}/plain"), json!({"metadata": {"labels": {"a": "b"}}}));
     assert_eq!(again["spec"]["tolerations"], spec["tolerations"]);
 }
@@ -463,15 +463,15 @@ fn components_are_healthy_and_only_read() {
 }
 
 #[test]
-fn who_looks_finds_what_a_cluster_begins_with() {
+fn initial_objects_are_created_with_the_first_request() {
     const SYSTEM: &str = "/api/v1/namespaces/kube-system/configmaps";
     let world = World::new(Options::default());
     world.settle(1);
     let before = world.entries();
     world.settle(3600);
-    assert_eq!(world.entries(), before, "nobody looks");
+    assert_eq!(world.entries(), before, "no request was sent");
     let names: Vec<Value> = world.list(SYSTEM).iter().map(|map| map["metadata"]["name"].clone()).collect();
-    // Cluster `runtime` has no identity, and nobody told this host whom it trusts.
+    // Cluster `runtime` has no identity, and this host was configured without trusted authorities.
     assert_eq!(names, ["kube-root-ca.crt"]);
     world.list(CLASSES);
     assert_eq!(world.entries(), before + 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds that users define, as clients see them.
+//! Custom resources from the view of clients.
 
 use futures::StreamExt;
 use host::Host;
@@ -217,7 +217,7 @@ async fn definitions_that_cannot_be_served_are_refused_or_say_why() {
         (&json!("ShortNamesConflict"), &json!("\"ct\" is already in use"))
     );
     assert_eq!(get(&host, &format!("{SHOOT}/apis/stable.example.com/v1/cats")).await.code, 404);
-    // Once the name is free it is served.
+    // Once the name is free the definition is served.
     expect(&ask(&host, "DELETE", &format!("{DEFINITIONS}/crontabs.stable.example.com"), Value::Null).await, 200);
     assert_eq!(condition(&host, "cats.stable.example.com", "Established").await["status"], "True");
     assert_eq!(get(&host, &format!("{SHOOT}/apis/stable.example.com/v1/cats")).await.code, 200);
@@ -243,7 +243,7 @@ async fn a_definition_goes_with_its_objects() {
     expect(&ask(&host, "PATCH", &format!("{CRONTABS}/b"), json!({ "metadata": { "finalizers": null } })).await, 200);
     assert_eq!(get(&host, &format!("{SHOOT}{path}")).await.code, 404);
     assert_eq!(get(&host, &format!("{SHOOT}{CRONTABS}")).await.code, 404);
-    // A new one begins without objects.
+    // A new definition has no objects.
     defined(&host).await;
     let list = expect(&get(&host, &format!("{SHOOT}{CRONTABS}")).await, 200);
     assert_eq!(list["items"], json!([]));
@@ -295,7 +295,7 @@ async fn versions_are_names_of_one_object() {
     assert_eq!(groups["preferredVersion"]["version"], "v2");
 }
 
-/// What clients watch ends when a definition changes, as upstream's storage is replaced then, and goes on in a new watch.
+/// A watch ends when its definition changes, as upstream replaces the storage then, and continues in a new watch.
 #[tokio::test]
 async fn a_watch_ends_with_the_definition_it_was_opened_under() {
     let host = host().await;
@@ -368,7 +368,7 @@ async fn stored_objects_show_the_schema_of_a_changed_definition() {
         assert_eq!((&list["items"][0]["spec"], &list["items"][1]["spec"]), (&shown, &shown));
     }
     assert!(stored("a").await.contains("replicas"), "to read is no write");
-    // A write stores what was shown; the other host reads what was written.
+    // A write stores the defaulted object; the other host reads it from the log.
     let label = json!({ "metadata": { "labels": { "l": "v" } } });
     expect(&ask(&restarted, "PATCH", &format!("{CRONTABS}/a"), label).await, 200);
     assert_eq!(stored("a").await, r#","spec":{"cronSpec":"* * * * *","image":"cron:1","suspend":false}"#);
@@ -377,7 +377,7 @@ async fn stored_objects_show_the_schema_of_a_changed_definition() {
     assert_eq!((&object["spec"], &object["metadata"]["labels"]["l"]), (&shown, &json!("v")));
 }
 
-/// A server takes its own entries of the log as they are: what it writes must be what others make of it.
+/// A server applies its own log entries unchanged: they must equal the result of other servers.
 #[tokio::test]
 async fn own_writes_are_stored_as_other_servers_show_them() {
     let foundation = foundation();
@@ -416,9 +416,9 @@ async fn own_writes_are_stored_as_other_servers_show_them() {
     }
 }
 
-/// A manifest of kinds that a cluster has anyway is taken, and changes nothing.
+/// A definition of a kind that the cluster serves itself is accepted, and has no effect.
 #[tokio::test]
-async fn what_a_cluster_serves_itself_is_not_served_from_a_definition() {
+async fn definitions_do_not_replace_resources_of_the_cluster() {
     let host = host().await;
     let definition = definition(|tree| {
         tree["metadata"]["name"] = json!("workers.extensions.gardener.cloud");
@@ -437,7 +437,7 @@ async fn what_a_cluster_serves_itself_is_not_served_from_a_definition() {
     assert_eq!(get(&host, &format!("{seed}{DEFINITIONS}/workers.extensions.gardener.cloud")).await.code, 404);
 }
 
-/// The garbage collector knows kinds that users define, as owners and as dependents, from their definition on.
+/// The garbage collector handles custom resources, as owners and as dependents, once their definition exists.
 #[test]
 fn objects_go_with_their_owners() {
     const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -473,7 +473,7 @@ fn objects_go_with_their_owners() {
         world.ask("DELETE", &format!("{CRONTABS}/first"), json!({ "propagationPolicy": "Foreground" }));
         world.settle(60);
         assert_eq!((names(CRONTABS), names(MAPS)), (vec!["kept".to_owned()], vec!["of-kept".to_owned()]), "{round}");
-        // With its definition an owner goes, and with it what it owns.
+        // The deletion of the definition deletes the owner, and with it the dependents.
         world.ask("DELETE", &format!("{DEFINITIONS}/crontabs.stable.example.com"), Value::Null);
         world.settle(60);
         assert_eq!(names(MAPS), [""; 0], "{round}");
@@ -481,10 +481,10 @@ fn objects_go_with_their_owners() {
     }
     let timers = world.timers();
     world.settle(3600);
-    assert_eq!(world.timers(), timers, "nobody asks for what is gone");
+    assert_eq!(world.timers(), timers, "no timer is set for deleted objects");
 }
 
-/// Three loops over one list stopped a whole landscape.
+/// Three nested loops over one list once stopped a whole landscape.
 #[tokio::test]
 async fn definitions_with_too_expensive_rules_are_refused() {
     let host = host().await;
@@ -509,7 +509,7 @@ async fn definitions_with_too_expensive_rules_are_refused() {
     );
     assert!(message.contains(&text), "{message}");
 
-    // The estimate of this one is below the limit, its cost at run time above it.
+    // The estimated cost of this rule is below the limit, its cost at run time above it.
     let square = "self.all(x, self.all(y, true))";
     expect(&ask(&host, "POST", DEFINITIONS, ruled(Some(1_500), square)).await, 201);
     let list: Vec<u32> = (0..1_500).collect();
@@ -523,7 +523,7 @@ async fn definitions_with_too_expensive_rules_are_refused() {
     let spec = json!({ "cronSpec": "* * * * */5", "list": [1, 2, 3] });
     expect(&ask(&host, "POST", CRONTABS, crontab("a", spec)).await, 201);
 
-    // A schema that changes is judged again.
+    // A changed schema is validated again.
     let name = format!("{DEFINITIONS}/crontabs.stable.example.com");
     expect(&ask(&host, "PATCH", &name, json!({ "spec": { "names": { "shortNames": ["c"] } } })).await, 200);
     let mut changed = expect(&get(&host, &format!("{SHOOT}{name}")).await, 200);

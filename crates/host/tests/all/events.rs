@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long Events are kept.
+//! Lifetime of Events.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::support::{foundation, get, send};
 const EVENTS: &str = "/clusters/runtime/api/v1/namespaces/default/events";
 
 #[tokio::test]
-async fn events_are_gone_for_who_looks_when_their_time_is_over() {
+async fn expired_events_are_never_read() {
     let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
     let (clock, log) = (SimulatedClock::new(start), Arc::new(MemoryLog::new()));
     let foundation = Foundation { log: log.clone(), clock: Clock::new(clock.clone()), ..foundation() };
@@ -45,7 +45,7 @@ async fn events_are_gone_for_who_looks_when_their_time_is_over() {
     clock.advance_to(start + TimeDelta::hours(1));
     assert_eq!(names().await, ["second"]);
     assert_eq!(log.head().0, before.0 + 1);
-    // What is counted again is kept for longer.
+    // An Event that is counted again is kept for longer.
     let counted = json!({"lastTimestamp": "2023-07-27T21:00:00Z", "count": 2}).to_string();
     let merge = [("content-type", "application/merge-patch+json")];
     assert_eq!(send(&host, "PATCH", &format!("{EVENTS}/second"), &merge, counted).await.code, 200);

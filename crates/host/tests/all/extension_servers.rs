@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! APIServices of users that lead to a server of theirs.
+//! APIServices of users that refer to an extension API server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ fn issue(authority: &Authority, leaf: Leaf<'_>) -> process::pki::Pair {
     authority.issue(leaf, &Key::transport().expect("a key"), validity).expect("a certificate")
 }
 
-/// Answer of the server of a user: its resources, or what reached it.
+/// Response of the user's server: its resources, or the received request.
 fn echo(request: Request) -> ResponseFuture {
     let user = request.extensions().get::<User>().cloned().unwrap_or_default();
     let body = if request.uri().path() == "/apis/toys.example.com/v1" {
@@ -113,7 +113,7 @@ impl World {
         get(&self.host, &format!("{CLUSTER}{path}")).await
     }
 
-    /// Condition `Available` once its reason is the expected one.
+    /// Returns condition `Available` once it has the expected reason.
     async fn available(&self, reason: &str) -> Value {
         let mut found = Value::Null;
         for _ in 0..6_000 {

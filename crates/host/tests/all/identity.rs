@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One port, many authorities: whose certificate is worth what, where and until when.
+//! Certificates of several authorities on one port: their scope and expiry.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ struct World {
     shoot: Chain,
 }
 
-/// A host whose cluster `garden` has an authority of the landscape's making, and `shoot--p--c` one in its object.
+/// A host whose cluster `garden` has an authority created by the landscape, and `shoot--p--c` one in its object.
 async fn world() -> World {
     let host = support::host().await;
     let landscape = authority("landscape", wall_noon());
@@ -103,7 +103,7 @@ async fn a_certificate_is_worth_what_the_cluster_in_the_path_says() {
 }
 
 #[tokio::test]
-async fn what_is_issued_in_a_landscape_ends_on_its_time() {
+async fn landscape_certificates_expire_in_landscape_time() {
     let world = world().await;
     for (second, is_valid) in [(-1, false), (0, true), (3_600, true), (3_601, false)] {
         let now = landscape_noon() + TimeDelta::seconds(second);

@@ -25,14 +25,14 @@ use crate::threads::{World, start};
 
 const WATCH: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses?watch=true";
 
-/// An API server with one watch, whose lines leave it only when the test lets them.
+/// An API server with one watch, whose lines are sent only when the test releases them.
 #[derive(Clone)]
 struct Stalled(Arc<Inner>);
 
 struct Inner {
     /// Number of the watch.
     watch: AtomicU64,
-    /// Number of lines that the watch has been given.
+    /// Number of lines that the watch was sent.
     given: AtomicU64,
     sender: UnboundedSender<Bytes>,
     lines: Mutex<Option<UnboundedReceiver<Bytes>>>,
@@ -71,7 +71,7 @@ impl Stalled {
     }
 }
 
-/// Notes when it has done what a line of the watch asks for, which takes five seconds.
+/// Reports the end of its reaction to a line of the watch, which takes five seconds.
 async fn reader(context: Context, ready: oneshot::Sender<()>, done: UnboundedSender<clock::Instant>) -> Exit {
     let request = http::Request::get(WATCH).body(full("")).expect("a request");
     let mut body = context.transport.send(request).await.expect("a watch").into_body();
@@ -83,8 +83,8 @@ async fn reader(context: Context, ready: oneshot::Sender<()>, done: UnboundedSen
     Exit::default()
 }
 
-/// An entry that an API server in the host's process appends reaches the clock as one that comes over HTTPS does: what it
-/// brings to a watch is waited for, however late its reader gets a processor.
+/// An entry that an API server in the host's process appends reaches the clock like one that arrives over HTTPS: time
+/// waits for its watch lines, even if their reader is scheduled late.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
 async fn time_waits_for_what_a_server_of_this_process_has_written() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds of CustomResourceDefinitions have the fields of the release of the component that installs the definitions.
+//! Custom resources of Gardener have the fields of the release of the component that installs their definitions.
 
 use api::catalogue::{self, Unemulated};
 use api::core::Seed;
@@ -17,7 +17,7 @@ use crate::support::{Answer, foundation, get, send};
 const MERGE: (&str, &str) = ("content-type", "application/merge-patch+json");
 const APPLY: (&str, &str) = ("content-type", "application/apply-patch+yaml");
 
-/// A host that begins with a version, with a cluster for Seed `a` and a server that takes any Seed.
+/// A host of an initial version, with a cluster for Seed `a` and a server that accepts any Seed.
 async fn host_of(version: &str) -> Host {
     let foundation = foundation();
     let parts = Parts { version: version.to_owned(), ..Parts::default() };
@@ -68,7 +68,7 @@ fn value(node: &Node, path: &[&str]) -> Value {
     }
 }
 
-/// True if strict field validation knows a field.
+/// True if strict field validation accepts a field.
 async fn is_known(host: &Host, row: &ResourceInfo, field: &ReleasedField) -> bool {
     let mut object = value(&(row.schema)(), field.path);
     object["metadata"] = json!({"name": "any"});
@@ -168,7 +168,7 @@ async fn a_kind_is_served_from_its_release_on() {
     }
 }
 
-/// Sets the version of the gardenlet that has reconciled Seed `a` last.
+/// Sets the version of the gardenlet that reconciled Seed `a` last.
 async fn reconcile_seed(host: &Host, version: &str) {
     let status = json!({"status": {"gardener": {"id": "", "name": "gardenlet", "version": version}}});
     let path = "/clusters/garden/apis/core.gardener.cloud/v1beta1/seeds/a/status";
@@ -189,7 +189,7 @@ async fn stored_objects_stay_readable_and_are_pruned_when_they_are_written() {
     let before = get(&host, &one).await.json();
     assert_eq!(before["spec"]["pools"][0]["kubeletConfig"], kubelet);
 
-    // gardenlet of 1.141 has installed a definition without the field.
+    // gardenlet 1.141 has installed a definition without the field.
     reconcile_seed(&host, "v1.141.0").await;
     let pruned = json!({"maxPods": 9});
     let of = |worker: &Value| worker["spec"]["pools"][0]["kubeletConfig"].clone();
@@ -199,7 +199,7 @@ async fn stored_objects_stay_readable_and_are_pruned_when_they_are_written() {
     let frame = first_frame(&host, &format!("{workers}?watch=true")).await;
     assert_eq!(frame, added(&get(&host, &one).await));
 
-    // gardenlet of 1.140 again: the stored fields are shown until the object is written.
+    // gardenlet 1.140 is back: the stored fields are visible until the object is written.
     reconcile_seed(&host, "v1.140.0").await;
     assert_eq!(of(&get(&host, &one).await.json()), kubelet);
     reconcile_seed(&host, "v1.141.0").await;
@@ -215,7 +215,7 @@ async fn stored_objects_stay_readable_and_are_pruned_when_they_are_written() {
     assert_eq!(frame, added(&got).replace("ADDED", "MODIFIED"));
 }
 
-/// The frame of a watch that shows an object for the first time.
+/// Frame of a watch that shows an object for the first time.
 fn added(object: &Answer) -> String {
     let object = String::from_utf8_lossy(&object.body);
     format!("{{\"type\":\"ADDED\",\"object\":{}}}", object.trim_end())
@@ -269,7 +269,7 @@ async fn definitions_of_the_operator_change_with_its_deployment() {
     assert!(owned.contains("f:resources"), "{owned}");
 }
 
-/// A Garden with a maintenance time window and a deprecated setting of kube-apiserver.
+/// A Garden with a maintenance window and a deprecated setting of kube-apiserver.
 fn garden_with(begin: &str) -> Value {
     json!({
         "metadata": { "name": "local" },
@@ -290,13 +290,13 @@ fn garden_with(begin: &str) -> Value {
     })
 }
 
-/// Version of gardener-operator, begin of the window, code of the answer, and if it warns.
+/// Version of gardener-operator, begin of the window, status code, and true if it warns.
 #[tokio::test]
 async fn gardens_are_warned_of_and_their_windows_judged() {
     for (version, begin, code, warns) in [
         ("v1.135.0", "220000+0100", 201, false),
         ("v1.136.0", "220000+0100", 201, true),
-        // The definition refuses it before the webhook that warns is called.
+        // Rejected by the definition's schema before the webhook is called.
         ("v1.148.0", "220000-0500", 422, false),
         ("v1.149.0", "220000-0500", 201, true),
     ] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pods whose processes are real.
+//! Pods that are run as real processes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use process::child::{Assignment, Ready};
 
 use crate::threads::{self, World};
 
-/// What a toy does once it has its assignment.
+/// Scripts of toys: they run after the assignment.
 const WELL: &str = r#"read assignment; echo '{"program":"toy"}'; echo "hello" >&2; echo "$assignment" >&2;
 while read line; do :; done; echo "good bye" >&2"#;
 const BADLY: &str = r#"read assignment; echo "one" >&2; echo "error: no such flag" >&2; exit 3"#;
@@ -58,7 +58,7 @@ struct Kubelet {
     world: World,
     pods: Api<Pod>,
     heard: Arc<Mutex<Vec<Option<Ready>>>>,
-    /// Number of holds whenever the listener hears something.
+    /// Number of holds at each call of the listener.
     holds: Arc<Mutex<Vec<usize>>>,
 }
 
@@ -69,7 +69,7 @@ impl Kubelet {
         kubelet
     }
 
-    /// One that does not run yet.
+    /// A kubelet that does not run yet.
     fn stopped() -> Self {
         let world = World::new(Mode::Stepped);
         let pods = Api::namespaced(&world.context(), "runtime", "default");
@@ -119,7 +119,7 @@ impl Kubelet {
         let mut pod = Pod { metadata: named(name), ..Pod::default() };
         pod.spec.containers = vec![container];
         pod.spec.volumes = vec![volume];
-        // One without a node is deleted without its kubelet.
+        // Without a node it would be deleted without the kubelet.
         "terrarium".clone_into(&mut pod.spec.node_name);
         self.pods.create(&pod).await.expect("created");
     }
@@ -134,7 +134,7 @@ impl Kubelet {
         api.create(&config).await.expect("created");
     }
 
-    /// The pod, once it is as it should be; `None` once it is gone.
+    /// Waits until the pod fulfils a condition; `None`: it was deleted.
     async fn until(&self, name: &str, is_right: impl Fn(Option<&Pod>) -> bool) -> Option<Pod> {
         let wall = self.world.context().wall;
         loop {
@@ -146,8 +146,7 @@ impl Kubelet {
         }
     }
 
-    /// What the listener has heard, once it is as much as this: of a process that has ended it hears after the readers of its
-    /// log.
+    /// Waits until the listener had this number of calls; the end of a process reaches it after the readers of its log.
     async fn heard(&self, count: usize) -> Vec<Option<Ready>> {
         let wall = self.world.context().wall;
         loop {
@@ -159,7 +158,7 @@ impl Kubelet {
         }
     }
 
-    /// The log, once it has as many lines: who is ready has written them, and who reads them may be late.
+    /// Waits until the log has this number of lines: they are written before readiness, and may be read late.
     async fn log_of(&self, name: &str, lines: usize) -> String {
         let wall = self.world.context().wall;
         loop {
@@ -244,7 +243,7 @@ async fn a_process_that_fails_is_started_again_and_then_left_alone_for_a_while()
     assert!(message.starts_with("back-off 10s restarting failed container=toy pod=toy-1_default("), "{message}");
     assert_eq!(kubelet.log("toy-1", "?previous=true").await, "one\nerror: no such flag\n");
 
-    // Landscape time ends the back-off as well as wall time does.
+    // Landscape time ends the back-off as wall time does.
     let to = threads::start() + TimeDelta::seconds(30);
     kubelet.world.clock.advance(to, TimeDelta::zero()).await.expect("forwards");
     let again = |pod: Option<&Pod>| pod.is_some_and(|pod| pod.status.container_statuses[0].restart_count >= 2);
@@ -252,7 +251,7 @@ async fn a_process_that_fails_is_started_again_and_then_left_alone_for_a_while()
     kubelet.world.end();
 }
 
-/// However a process ends, its pod says why, in its status and in its previous log.
+/// The reason of every end of a process is in its pod's status and in its previous log.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_process_ends_without_a_word() {
     let kubelet = Kubelet::new().await;
@@ -279,8 +278,8 @@ async fn no_process_ends_without_a_word() {
     kubelet.world.end();
 }
 
-/// Time is held until requests are handed to a process that is ready, and from the end of a process until it is started again
-/// or its pod shows when that will be: the work of the process would be missing.
+/// Time is held until requests are forwarded to a ready process, and from the end of a process until it is restarted or
+/// its pod shows when that will be: the process's work would be missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn time_is_held_while_a_process_begins_and_after_its_end() {
     let kubelet = Kubelet::new().await;
@@ -305,7 +304,7 @@ async fn a_panic_that_a_process_survives_is_a_condition_of_its_pod() {
     let condition = |pod: Option<&Pod>| pod?.status.conditions.iter().find(|it| it.r#type == HEALTHY).cloned();
     let pod = kubelet.until("toy-1", |pod| condition(pod).is_some() && is_ready(pod)).await;
     let condition = condition(pod.as_ref()).expect("seen above");
-    assert_eq!(condition.message, "toy-care panicked once, and was begun anew: on purpose (toy.rs:1)");
+    assert_eq!(condition.message, "toy-care panicked once, and was restarted: on purpose (toy.rs:1)");
     kubelet.world.end();
 }
 

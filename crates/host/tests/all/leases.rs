@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Leases of gardenlets as clients outside of the landscape list and watch them.
+//! Leases of gardenlets, listed and watched by clients outside of the landscape.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -18,7 +18,7 @@ use crate::support::{foundation, get, host_on, send};
 const NAMESPACE: &str = "/clusters/garden/apis/coordination.k8s.io/v1/namespaces/gardener-system-seed-lease/leases";
 const EVERYWHERE: &str = "/clusters/garden/apis/coordination.k8s.io/v1/leases";
 
-/// List and watch as clients send them: path, query of the list, query of the watch without its resource version.
+/// Lists and watches as clients send them: path, query of the list, query of the watch without its resource version.
 const REFLECTORS: [(&str, &str, &str, &str); 6] = [
     (
         "client-go",
@@ -38,8 +38,8 @@ const REFLECTORS: [(&str, &str, &str, &str); 6] = [
     ("by labels", EVERYWHERE, "labelSelector=seed%3Dlocal", "labelSelector=seed%3Dlocal&watch=true"),
 ];
 
-/// A host with a Lease of gardenlet `local`, which runs, one of gardenlet `gone`, which has ended, and one of another owner;
-/// landscape time and wall time.
+/// A host with a Lease of the running gardenlet `local`, one of gardenlet `gone`, which has ended, and one of another
+/// owner; with landscape time and wall time.
 async fn world() -> (Host, SimulatedClock, SimulatedClock) {
     let start: Instant = "2023-07-27T20:00:00Z".parse().expect("an instant");
     let (time, wall) = (SimulatedClock::new(start), SimulatedClock::new(start));
@@ -61,7 +61,7 @@ async fn world() -> (Host, SimulatedClock, SimulatedClock) {
     (host, time, wall)
 }
 
-/// Advances time and fires the timers until then.
+/// Advances time to an instant and fires the timers on the way.
 fn pass(clock: &SimulatedClock, to: Instant) {
     clock.advance_to(to);
     while clock.now() < to {
@@ -81,7 +81,7 @@ async fn watch(host: &Host, path: &str, query: &str) -> Body {
     response.into_body()
 }
 
-/// Type, name, resource version and renewal of the events that wait.
+/// Type, name, resource version and renewal of the waiting events.
 fn waiting(body: &mut Body) -> Vec<(String, String, u64, String)> {
     let mut text = String::new();
     let mut cx = Context::from_waker(Waker::noop());
@@ -119,7 +119,7 @@ async fn a_list_and_a_watch_see_an_hour_of_renewals() {
             let seen = waiting(&mut body);
             let expected = ("MODIFIED".to_owned(), "local".to_owned(), last, renewed);
             assert_eq!(seen, [expected], "{client}, {step}");
-            // Another object is written, and a watch can resume from there.
+            // Another object is written, and a watch can resume from its revision.
             if step % 20 == 0 {
                 let map = json!({"metadata": {"generateName": "m-"}});
                 let path = "/clusters/garden/api/v1/namespaces/default/configmaps";
@@ -141,8 +141,8 @@ fn path_of(client: &str) -> &'static str {
     REFLECTORS.iter().find(|row| row.0 == client).expect("a client").1
 }
 
-/// Source: k8s.io/apiserver pkg/endpoints/request/requestinfo.go: only collections are watched by a parameter; the deprecated
-/// path is another route.
+/// Source: k8s.io/apiserver pkg/endpoints/request/requestinfo.go: the query parameter opens watches of collections
+/// only; the deprecated path is another route.
 #[tokio::test]
 async fn a_named_lease_is_no_watch() {
     let (host, ..) = world().await;
@@ -173,7 +173,7 @@ async fn a_watch_from_long_ago_sees_renewals() {
         let names: Vec<String> = waiting(&mut body).into_iter().map(|event| event.1).collect();
         assert_eq!(names, ["local"], "{query}");
     }
-    // While landscape time runs faster than the wall's, renewals do, too.
+    // While landscape time runs faster than wall time, so do the renewals.
     let mut body = watch(&host, NAMESPACE, &format!("watch=true&resourceVersion={from}")).await;
     assert_eq!(waiting(&mut body), []);
     time.advance_to(start + TimeDelta::hours(1));

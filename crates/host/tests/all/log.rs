@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The log behind the front door: who may read and write it.
+//! Read and write access to the log through the host.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn host(log: &MemoryLog) -> Host {
     host
 }
 
-/// The log as somebody sees it who is in these groups.
+/// The log as seen by a user in these groups.
 fn remote(host: &Host, groups: &[&str], is_component: bool) -> Remote {
     let component = is_component.then(|| ("toy".into(), "v1".into()));
     let groups = groups.iter().map(|group| Arc::from(*group)).collect();
@@ -47,7 +47,7 @@ fn remote(host: &Host, groups: &[&str], is_component: bool) -> Remote {
 }
 
 #[tokio::test]
-async fn components_read_api_servers_write_administrators_forget_and_nobody_else_does() {
+async fn access_to_the_log_depends_on_component_and_group() {
     let log = MemoryLog::new();
     let host = host(&log);
     let apiserver = remote(&host, &["system:masters"], true);

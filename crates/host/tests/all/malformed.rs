@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whatever is sent to Kubernetes' kinds and to those of CustomResourceDefinitions is answered, and with no server error
-//! that the real API server does not have.
+//! Malformed requests for Kubernetes' kinds and custom resources get a response, and no server error that the real API
+//! server does not return.
 //!
 //! `TERRARIUM_TEST_MALFORMED` is the number of requests.
 
@@ -22,9 +22,9 @@ use testkit::malformed::{Draws, Sent, Target, fault};
 
 use crate::support::{foundation, host_on, send};
 
-/// Requests that are drawn from one series of bytes.
+/// Number of requests that are generated from one series of bytes.
 const SERIES: u32 = 4;
-/// How often an answer may be asked for before it counts as one that never comes.
+/// Number of polls after which a response counts as missing.
 const TURNS: usize = 1_000;
 
 /// Cluster, namespace and resource.
@@ -39,7 +39,7 @@ fn places() -> Vec<Place> {
         let cluster = clusters.iter().find(|cluster| catalogue::serves(cluster, row))?;
         Some((*cluster, "default", row))
     };
-    // A request that deletes clusters and clocks of the landscape ends the test.
+    // Requests that delete clusters or clocks of the landscape would end the test.
     rows.filter(|row| row.group != "terrarium.dev").filter_map(place).collect()
 }
 
@@ -52,7 +52,7 @@ fn in_protobuf(tree: &Value) -> Option<Vec<u8>> {
     answer::body(tree.to_string().as_bytes(), &find)
 }
 
-/// Code and body of an answer; `None` for a request that no client of HTTP can send.
+/// Status code and body of a response; `None` for a request that HTTP does not allow.
 async fn answered(host: &Host, wall: &SimulatedClock, sent: &Sent) -> Option<(u16, Vec<u8>)> {
     let mut request = http::Request::builder().method(sent.method).uri(&sent.path);
     for (name, value) in &sent.headers {
@@ -77,7 +77,7 @@ async fn answered(host: &Host, wall: &SimulatedClock, sent: &Sent) -> Option<(u1
             return Some(answer);
         }
         tokio::task::yield_now().await;
-        // Some wait for a version that does not come.
+        // Some requests wait for a version that never exists.
         wall.fire_next(None);
     }
     panic!("no answer:\n{}", sent.told());
@@ -125,7 +125,7 @@ fn whatever_is_sent_is_answered_without_a_server_error() {
         Ok(())
     });
     match outcome {
-        // Requests come as far as they should: some are carried out, others are refused in each way.
+        // The requests reach all stages: some succeed, others fail in each possible way.
         Ok(()) => {
             let codes = codes.into_inner();
             assert!([200, 201, 400, 404, 415, 422].iter().all(|code| codes.contains(code)), "{codes:?}");

@@ -15,7 +15,7 @@ const CLUSTERS: [&str; 4] = ["runtime", "garden", "seed--a", "shoot--p--a"];
 const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
-/// The documents of a cluster by their keys in the index, and the document of version 2.
+/// Returns the documents of a cluster by their keys in the index, and the document of version 2.
 async fn documents(host: &Host, cluster: &str) -> (BTreeMap<String, Value>, Value) {
     let index = get(host, &format!("/clusters/{cluster}/openapi/v3")).await;
     assert_eq!(index.code, 200);
@@ -40,8 +40,8 @@ fn each(value: &Value, see: &mut impl FnMut(&Value)) {
     }
 }
 
-/// What must hold of any document: references and variables resolve, ids of operations are unique, schemas are of one
-/// known type, what is required exists.
+/// Checks a document: references and variables resolve, ids of operations are unique, schemas have one known type,
+/// required properties exist.
 fn check(document: &Value, schemas: &Value, prefix: &str, what: &str) {
     each(document, &mut |value| {
         if let Some(reference) = value.get("$ref").and_then(Value::as_str) {
@@ -97,7 +97,7 @@ fn schema_is_sound(schema: &Value, what: &str) {
     assert!(schema["x-kubernetes-list-type"] != "map" || schema["x-kubernetes-list-map-keys"].is_array(), "{what}");
 }
 
-/// The schema of a kind, found as clients find it.
+/// Schema of a kind, looked up as clients do.
 fn kind<'a>(schemas: &'a Value, group: &str, version: &str, kind: &str) -> Option<&'a Value> {
     let mut found = schemas.as_object().expect("schemas").values().filter(|schema| {
         let kinds = schema["x-kubernetes-group-version-kind"].as_array().into_iter().flatten();
@@ -116,7 +116,7 @@ async fn every_document_can_be_read_by_a_strict_client() {
         for (key, document) in &v3 {
             assert_eq!(document["openapi"], "3.0.0");
             check(document, &document["components"]["schemas"], "#/components/schemas/", &format!("{cluster} {key}"));
-            // In OpenAPI 3.0 nothing stands beside a reference.
+            // In OpenAPI 3.0 a reference has no sibling fields.
             each(document, &mut |value| {
                 let alone = value.get("$ref").is_none() || value.as_object().is_some_and(|fields| fields.len() == 1);
                 assert!(alone || value["$ref"].is_object(), "{cluster} {key}: {value}");
@@ -127,8 +127,8 @@ async fn every_document_can_be_read_by_a_strict_client() {
     }
 }
 
-/// Every kind that a cluster serves, Gardener's behind it included, has its schema and list, takes `fieldValidation` and
-/// says whether it takes strategic merge patches.
+/// Every kind that a cluster serves, including Gardener's, has a schema and a list schema, accepts `fieldValidation`
+/// and declares whether it accepts strategic merge patches.
 #[tokio::test]
 async fn every_served_kind_is_described() {
     let host = host().await;
@@ -216,7 +216,7 @@ async fn documents_are_kept_by_their_hash() {
         let changed = send(&host, "GET", path, &[("if-none-match", "\"A\"")], "").await;
         assert_eq!(changed.code, 200, "{path}");
     }
-    // Clusters that serve the same have the same documents.
+    // Clusters with the same kinds have the same documents.
     let one = get(&host, "/clusters/shoot--p--a/openapi/v2").await;
     let other = get(&host, "/clusters/shoot--p--b/openapi/v2").await;
     assert_eq!(one.header("etag"), other.header("etag"));
@@ -247,7 +247,7 @@ async fn documents_come_as_protobuf() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_refused() {
+async fn unknown_documents_are_not_found() {
     let host = host().await;
     for path in ["v3/apis/core.gardener.cloud/v1", "v3/apis/none/v1", "v3/api/v2", "v4"] {
         let code = get(&host, &format!("/clusters/seed--a/openapi/{path}")).await.code;
@@ -265,12 +265,12 @@ async fn what_is_not_there_is_refused() {
     assert_eq!(send(&host, "POST", v2, &[], "").await.code, 405);
 }
 
-/// The field of a message that is bytes; empty: there is none.
+/// Bytes field of a message; empty if it is missing.
 fn part(bytes: &[u8], number: u32) -> &[u8] {
     fields(bytes).into_iter().find(|(known, _)| *known == number).map_or(&[], |(_, bytes)| bytes)
 }
 
-/// Fields of a message that are bytes, by number.
+/// Bytes fields of a message, by number.
 fn fields(mut bytes: &[u8]) -> Vec<(u32, &[u8])> {
     fn varint(bytes: &mut &[u8]) -> u64 {
         let mut number = 0;
@@ -311,7 +311,7 @@ fn pairs(message: &[u8], number: u32) -> BTreeMap<String, &[u8]> {
     pairs.map(|(_, pair)| (String::from_utf8(one(pair, 1).to_vec()).expect("text"), one(pair, 2))).collect()
 }
 
-/// Both forms of version 2 hold the same definitions, properties, paths, extensions and references.
+/// Both forms of version 2 have the same definitions, properties, paths, extensions and references.
 #[tokio::test]
 async fn the_protobuf_form_says_what_the_json_says() {
     let host = host().await;
@@ -368,7 +368,7 @@ async fn maintenance(host: &Host) -> (String, String) {
     (of(&v3["apis/core.gardener.cloud/v1beta1"]["components"]["schemas"]), of(&v2["definitions"]))
 }
 
-/// Requests as of `kubectl explain`, at the path of the cluster.
+/// Sends the requests of `kubectl explain`, at the path of the cluster.
 #[tokio::test]
 async fn openapi_documents_are_those_of_the_served_release() {
     let host = host().await;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pods that want to be on some nodes, near to other pods or far from them: they wait until they can be, and no longer.
+//! Pods with affinities for nodes or pods: they wait until these can be fulfilled, and no longer.
 
 use std::sync::Arc;
 
@@ -31,14 +31,14 @@ impl World {
         self.ask("POST", "/api/v1/nodes", json!({"metadata": {"name": name, "labels": labels}, "status": status}));
     }
 
-    /// Nodes of the pods, sorted; an empty one for each that has none.
+    /// Nodes of the pods, sorted; empty for pods without a node.
     fn nodes_of_pods(&self) -> Vec<String> {
         let mut nodes: Vec<String> = self.list(PODS).iter().map(|pod| text(&pod["spec"]["nodeName"])).collect();
         nodes.sort();
         nodes
     }
 
-    /// What the scheduler says of the pods that wait.
+    /// Scheduler messages of the waiting pods.
     fn why(&self) -> Vec<String> {
         let pods = self.list(PODS);
         let waiting = pods.iter().filter(|pod| text(&pod["spec"]["nodeName"]).is_empty());
@@ -75,12 +75,12 @@ fn pods_that_keep_apart_wait_for_another_node() {
     assert_eq!(world.why(), [message]);
     let entries = world.entries();
     world.settle(300);
-    assert_eq!(world.entries(), entries, "who waits costs nothing");
+    assert_eq!(world.entries(), entries, "waiting pods cost no entries");
     world.add_node("c");
     world.settle(60);
     assert_eq!(world.nodes_of_pods(), ["a", "b", "c"]);
 
-    // One goes: who comes instead gets its place.
+    // A pod is deleted: its replacement is placed on the same node.
     let on_b = world.list(PODS).into_iter().find(|pod| pod["spec"]["nodeName"] == "b").expect("it is there");
     world.ask("DELETE", &format!("{PODS}/{}", text(&on_b["metadata"]["name"])), Value::Null);
     world.settle(60);
@@ -116,9 +116,9 @@ fn a_pod_waits_for_those_that_it_wants_to_be_near_to() {
     assert_eq!(world.nodes_of_pods(), ["b", "b"]);
 }
 
-/// A pod without wishes waits for one that keeps it away to go, or to be called something else.
+/// A pod without affinities waits until the one with the anti-affinity is deleted or has other labels.
 #[test]
-fn who_is_kept_away_comes_when_the_other_is_gone() {
+fn a_pod_is_placed_once_the_conflicting_pod_is_gone() {
     for change in [Value::Null, json!({"metadata": {"labels": {"app": "cache"}}})] {
         let world = world_with(&["a"]);
         let mut shy = by_host("podAntiAffinity", "web");
@@ -133,7 +133,7 @@ fn who_is_kept_away_comes_when_the_other_is_gone() {
         if change.is_null() {
             world.ask("DELETE", &format!("{PODS}/db"), Value::Null);
         } else {
-            // Its own name is no reason; that of the other one is.
+            // The name of the pod itself is no conflict; that of the other one is.
             let name = world.list(PODS).iter().map(|pod| text(&pod["metadata"]["name"])).find(|name| name != "db");
             world.ask("PATCH", &format!("{PODS}/{}", name.expect("it is there")), change);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which instances may be registered beside which.
+//! Version rules at the registration of instances.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn lease(component: &str, pod: &str, version: &str) -> Value {
     serde_json::to_value(me.lease("2025-06-01T00:00:00Z".parse().expect("an instant"))).expect("JSON")
 }
 
-/// Registers an instance; code, and the rule's text if it is refused.
+/// Registers an instance; returns the status code, and the rule's text if it is rejected.
 async fn register(host: &Host, component: &str, pod: &str, version: &str) -> (u16, String) {
     let answer = send(host, "POST", LEASES, &[], lease(component, pod, version).to_string()).await;
     let cause = answer.json()["details"]["causes"][0]["message"].as_str().unwrap_or_default().to_owned();
@@ -54,7 +54,7 @@ async fn register(host: &Host, component: &str, pod: &str, version: &str) -> (u1
 async fn a_version_out_of_skew_is_not_registered() {
     let host = host(Profile::Documents).await;
     let created = (201, String::new());
-    assert_eq!(register(&host, "gardener-scheduler", "early", "v1.1.0").await, created, "nobody to compare with");
+    assert_eq!(register(&host, "gardener-scheduler", "early", "v1.1.0").await, created, "no other instance");
     assert_eq!(register(&host, "gardener-apiserver", "a", "v1.2.0").await, created);
     assert_eq!(register(&host, "gardener-extension-provider-local", "x", "v9.9.9").await, created);
     let answer = send(&host, "POST", LEASES, &[], lease("gardener-scheduler", "s", "v1.3.0").to_string()).await;
@@ -104,13 +104,13 @@ async fn a_lease_keeps_its_version_or_is_judged_again() {
     assert_eq!(send(&host, "PUT", &path, &[], newer.to_string()).await.code, 403);
     newer["metadata"]["annotations"]["terrarium.dev/version"] = json!("v1.1.5");
     assert_eq!(send(&host, "PUT", &path, &[], newer.to_string()).await.code, 200);
-    // Who has gone is not counted.
+    // A deregistered instance is not counted.
     assert_eq!(register(&host, "gardener-apiserver", "b", "v1.3.0").await.0, 403);
     assert_eq!(send(&host, "DELETE", &path, &[], "").await.code, 200);
     assert_eq!(register(&host, "gardener-apiserver", "b", "v1.3.0").await.0, 201);
 }
 
-/// Of two that start at one moment and must not run together one is registered.
+/// If the versions of two concurrent registrations exclude each other, one of them is rejected.
 #[tokio::test]
 async fn two_at_once_do_not_both_pass() {
     for _ in 0..20 {
@@ -126,7 +126,7 @@ async fn two_at_once_do_not_both_pass() {
 }
 
 #[tokio::test]
-async fn upstream_registers_everybody() {
+async fn upstream_profile_registers_any_version() {
     let host = host(Profile::Upstream).await;
     assert_eq!(register(&host, "gardener-apiserver", "a", "v1.2.0").await.0, 201);
     assert_eq!(register(&host, "gardener-scheduler", "s", "v1.9.0").await.0, 201);
@@ -135,7 +135,7 @@ async fn upstream_registers_everybody() {
     assert_eq!(get(&host, LEASES).await.json()["items"], json!([]));
 }
 
-/// The namespace of the Leases says what becomes of versions that must not run beside the others.
+/// The namespace of the Leases sets the enforcement of version rules.
 #[tokio::test]
 async fn a_version_out_of_skew_is_warned_of_or_not_looked_at_where_the_landscape_says_so() {
     let text = "version skew: gardener-scheduler version must not be newer than gardener-apiserver version \

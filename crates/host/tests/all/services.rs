@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Services and what every namespace has, as kubectl would see them.
+//! Services, and the initial objects of every namespace, from the view of kubectl.
 
 use kube_controllers::workload::Options;
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ fn services_get_addresses_and_ports_and_keep_them() {
     let opened = world.ask("PATCH", &path, json!({"spec": {"type": "NodePort"}}));
     let port = opened["spec"]["ports"][0]["nodePort"].as_u64().expect("a port");
     assert!((30_000..32_768).contains(&port), "{port}");
-    // Who replaces it need not know what it got.
+    // A client that replaces the Service need not know the allocated address.
     let replaced = world.ask("PUT", &path, service("web", json!({"type": "NodePort", "ports": [{"port": 80}]})));
     assert_eq!(replaced["spec"]["clusterIP"], json!(address));
     assert_eq!(replaced["spec"]["ports"][0]["nodePort"], json!(port));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Subresources that are more than a part of their object, and what else is served for a cluster as a whole.
+//! Subresources that are more than a part of their object, and endpoints of a cluster as a whole.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl World {
         (code, serde_json::from_slice(&body).unwrap_or_else(|_| String::from_utf8_lossy(&body).into()))
     }
 
-    /// Who shows a token, in a cluster, so many seconds after noon.
+    /// Returns the user of a token, in a cluster and this number of seconds after noon.
     async fn who(&self, token: &str, cluster: &str, seconds: i64) -> Option<(String, Vec<String>)> {
         let now = noon() + TimeDelta::seconds(seconds);
         let credentials = Credentials { cluster, certificates: &[], bearer_token: Some(token), now, wall: now };
@@ -94,7 +94,7 @@ async fn a_token_is_its_account_until_it_expires_or_the_account_is_gone() {
         world.send("POST", "/clusters/runtime/apis/authentication.k8s.io/v1/tokenreviews", review).await;
     assert_eq!((code, &reviewed["status"]["authenticated"]), (201, &json!(true)), "{reviewed}");
 
-    // An account of the same name is another one.
+    // An account of the same name with another uid.
     assert_eq!(world.send("DELETE", &format!("{accounts}/robot"), Value::Null).await.0, 200);
     assert_eq!(world.send("POST", &accounts, json!({ "metadata": { "name": "robot" } })).await.0, 201);
     assert_eq!(world.who(token, "runtime", 0).await, None);
@@ -220,7 +220,7 @@ async fn keys_of_tokens_are_published() {
     let key = &keys["keys"][0];
     assert_eq!((code, &key["kty"], &key["alg"], &key["use"]), (200, &json!("RSA"), &json!("RS256"), &json!("sig")));
 
-    // What is published is enough to verify a token.
+    // The published documents suffice to verify a token.
     world.send("POST", &format!("{DEFAULT}/serviceaccounts"), json!({ "metadata": { "name": "robot" } })).await;
     let (_, answer) = world.send("POST", &format!("{DEFAULT}/serviceaccounts/robot/token"), json!({})).await;
     let token = answer["status"]["token"].as_str().expect("a token");
@@ -237,7 +237,7 @@ async fn keys_of_tokens_are_published() {
 }
 
 #[tokio::test]
-async fn a_review_says_for_whom_a_token_is_meant() {
+async fn a_token_review_returns_the_audiences() {
     let world = World::new();
     world.send("POST", &format!("{DEFAULT}/serviceaccounts"), json!({ "metadata": { "name": "robot" } })).await;
     let path = format!("{DEFAULT}/serviceaccounts/robot/token");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Landscape time across threads that know of one another only through the API.
+//! Landscape time across threads that communicate only through the API.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ async fn ticker(context: Context, ready: oneshot::Sender<()>) -> Exit {
     }
 }
 
-/// Writes into each ConfigMap, five seconds after it has seen it, how late that is.
+/// Writes the delay of its reaction into each ConfigMap, five seconds after it has seen it.
 async fn echo(context: Context, ready: oneshot::Sender<()>) -> Exit {
     let mut controller = controller::Controller::new("echo", &context);
     let api = ticks(&context);
@@ -70,7 +70,7 @@ async fn echo(context: Context, ready: oneshot::Sender<()>) -> Exit {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn time_never_overtakes_who_has_something_to_do() {
+async fn time_waits_for_working_participants() {
     let mut world = World::new(Mode::Stepped);
     let transport = world.transport();
     world.run("ticker", transport.clone(), ticker).await;
@@ -88,7 +88,7 @@ async fn time_never_overtakes_who_has_something_to_do() {
     world.end();
 }
 
-/// Watches what nobody changes.
+/// Watches objects that never change.
 async fn onlooker(context: Context, ready: oneshot::Sender<()>) -> Exit {
     let mut controller = controller::Controller::new("onlooker", &context);
     let api = Api::<api::kubernetes::core::Secret>::namespaced(&context, "runtime", "default");
@@ -98,10 +98,10 @@ async fn onlooker(context: Context, ready: oneshot::Sender<()>) -> Exit {
     Exit::default()
 }
 
-/// A step is a matter of those who have a timer then and of those whose watches are told of something: nobody else is
-/// sent anything, or says anything.
+/// A step concerns only participants with a timer then, and those whose watches are sent a line: all other participants
+/// neither receive nor send anything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_step_costs_those_nothing_whom_it_does_not_concern() {
+async fn a_step_sends_nothing_to_uninvolved_participants() {
     const ONLOOKERS: [&str; 4] = ["onlooker-1", "onlooker-2", "onlooker-3", "onlooker-4"];
     let mut world = World::new(Mode::Stepped);
     let transport = world.transport();
@@ -120,16 +120,16 @@ async fn a_step_costs_those_nothing_whom_it_does_not_concern() {
     assert!(world.reports("ticker") - ticker >= 48, "it reports after each of its timers");
     assert!(world.reports("echo") - echo >= 96, "after each tick and after each of its timers");
     for (name, before) in ONLOOKERS.into_iter().zip(before) {
-        // A participant that waits for long asks again, however little happens.
+        // A participant that waits for long repeats its report, even if nothing changes.
         let reports = world.reports(name) - before;
         assert!(reports < 24, "{name} reported {reports} times");
     }
     world.end();
 }
 
-/// Who is not told of an instant reads it from the dial as soon as it hears of what happened then.
+/// A participant that is not granted an instant reads it from the dial when it observes an event of that instant.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_not_told_of_an_instant_knows_it() {
+async fn ungranted_instants_are_read_from_the_dial() {
     let mut world = World::new(Mode::Stepped);
     let transport = world.transport();
     world.run("ticker", transport.clone(), ticker).await;
@@ -165,7 +165,7 @@ async fn eager_time_does_the_work_and_leaves_the_calendar_alone() {
     world.run("echo", transport, echo).await;
     let to = start() + TimeDelta::hours(1);
     world.clock.advance(to, TimeDelta::zero()).await.expect("forwards");
-    // The echo is work of five seconds, which mode eager jumps to by itself.
+    // The echo is work that is due in five seconds, to which mode eager jumps by itself.
     while seen(&world).await.iter().any(|(_, echo)| echo.is_none()) {
         tokio::task::yield_now().await;
     }
@@ -174,7 +174,7 @@ async fn eager_time_does_the_work_and_leaves_the_calendar_alone() {
     world.end();
 }
 
-/// Who reckons from an instant that it has read is not refused because time has run on since.
+/// A goal computed from a read instant is accepted although time has run on since.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_instant_that_passed_meanwhile_is_the_present_one() {
     let mut world = World::new(Mode::Stepped);
@@ -196,7 +196,8 @@ async fn an_instant_that_passed_meanwhile_is_the_present_one() {
     world.end();
 }
 
-/// Reports come as lines of one request. A line that is no report, or one of somebody who has not joined, ends it with a reason.
+/// Reports are lines of one request. An invalid line, or one of a participant that has not joined, ends it with a
+/// reason.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reports_are_lines_and_nonsense_ends_them() {
     let world = World::new(Mode::Stepped);
@@ -219,18 +220,18 @@ async fn reports_are_lines_and_nonsense_ends_them() {
     for nonsense in ["nonsense\n".to_owned(), "[]\n{}\n".to_owned(), "x".repeat((1 << 20) + 1)] {
         assert_eq!(send("reports", nonsense).await, (200, no_report.to_owned()));
     }
-    // Nobody moves time, so these reports are not answered. What follows a report that waits is read all the same.
+    // No command moves time, so these reports are not answered. Further reports are read all the same.
     assert_eq!(send("reports", idle(1) + &idle(2)).await, (200, String::new()));
     assert_eq!(send("reports", idle(3) + "nonsense\n").await, (200, no_report.to_owned()));
     world.end();
 }
 
-/// What holds the lines of watches back, while it is told to.
+/// Gate that delays the lines of watches while it is closed.
 #[derive(Clone, Default)]
 struct Gate(Arc<Mutex<Option<tokio::sync::watch::Receiver<bool>>>>);
 
 impl Gate {
-    /// A transport on which what a watch brings waits until the gate is open.
+    /// Transport whose watch lines wait until the gate is open.
     fn transport(&self, transport: Transport) -> Transport {
         let gate = self.clone();
         Transport::new(move |request| {
@@ -258,7 +259,7 @@ impl Gate {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
-async fn who_holds_a_line_back_holds_time_back() {
+async fn a_delayed_watch_line_delays_time() {
     let mut world = World::new(Mode::Stepped);
     let gate = Gate::default();
     let transport = gate.transport(world.transport());
@@ -269,7 +270,7 @@ async fn who_holds_a_line_back_holds_time_back() {
 
     let (open, is_open) = tokio::sync::watch::channel(false);
     *gate.0.lock() = Some(is_open);
-    // Somebody writes: what follows needs a new barrier.
+    // Another client writes: the next step needs a new barrier.
     let clock = world.clock.clone();
     let (to, tick) = (start() + TimeDelta::hours(2), start() + TimeDelta::hours(1));
     let advanced = tokio::task::spawn(async move { clock.advance(to, TimeDelta::zero()).await });
@@ -281,7 +282,7 @@ async fn who_holds_a_line_back_holds_time_back() {
         assert_eq!(world.clock.now(), tick, "time stands");
         tokio::task::yield_now().await;
     }
-    // Between two barriers nobody is waited for.
+    // Between two barriers time waits for no participant.
     while world.clock.waits_for().participants != ["echo"] {
         assert!(!advanced.is_finished());
         tokio::task::yield_now().await;
@@ -292,7 +293,7 @@ async fn who_holds_a_line_back_holds_time_back() {
     world.end();
 }
 
-/// A ball that two controllers throw to each other for ever.
+/// Creates a ball that two controllers pass to each other endlessly.
 async fn thrower(context: Context, ready: oneshot::Sender<()>, me: &'static str, other: &'static str) -> Exit {
     let mut controller = controller::Controller::new("thrower", &context);
     let api = ticks(&context);
@@ -325,7 +326,7 @@ async fn a_live_lock_stops_an_advance_and_is_named() {
     stop_a_live_lock(World::new(Mode::Stepped)).await;
 }
 
-/// A head of the log that was looked up before the last reports came says nothing of what they follow on.
+/// A log head that was read before the last reports arrived does not cover the writes that they depend on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_look_at_the_log_moves_no_time() {
     stop_a_live_lock(World::over(Mode::Stepped, Clock::wall(), Arc::new(SlowHead::default()))).await;
@@ -336,7 +337,7 @@ async fn stop_a_live_lock(mut world: World) {
     world.run("ping", transport.clone(), |context, ready| thrower(context, ready, "ping", "pong")).await;
     world.run("pong", transport, |context, ready| thrower(context, ready, "pong", "ping")).await;
     let to = start() + TimeDelta::hours(1);
-    // Nobody has anything to do.
+    // All participants are idle.
     assert_eq!(world.clock.advance(to, TimeDelta::zero()).await, Ok(to));
     let balls = ticks(&world.context());
     balls.create(&ball("ping")).await.expect("created");
@@ -347,14 +348,14 @@ async fn stop_a_live_lock(mut world: World) {
     let (object, actor) = (":/configmaps/default/ball was written 65 times", "last by toy");
     assert!(live_lock.contains(object) && live_lock.ends_with(actor), "{live_lock}");
     assert_eq!(state.target, None);
-    // A process that removes the hold may go on.
+    // The user who removes the cause may resume time.
     balls.delete("ball", &DeleteOptions::default()).await.expect("deleted");
     assert_eq!(world.clock.advance(further, TimeDelta::zero()).await, Ok(further));
     assert_eq!(world.clock.state().live_lock, None);
     world.end();
 }
 
-/// Writes into each ConfigMap without taking part in landscape time.
+/// Writes into each ConfigMap as a client without part in landscape time.
 async fn others(context: Context) {
     let mut controller = controller::Controller::new("others", &context);
     let api = ticks(&context);
@@ -375,7 +376,7 @@ async fn others(context: Context) {
         .await;
 }
 
-/// Passes wall time, timer by timer.
+/// Advances wall time, timer by timer.
 fn pass(wall: &SimulatedClock, time: TimeDelta) {
     let to = wall.now() + time;
     while wall.fire_next(Some(to)).is_some() {}
@@ -407,10 +408,10 @@ async fn a_client_that_takes_no_part_is_given_time_to_act() {
             assert_eq!(world.clock.now(), tick, "time stands while the client may act");
             tokio::task::yield_now().await;
         }
-        // Its last write may not have been answered yet, and is followed by as much time again.
+        // The response to its last write may be pending, and as much time passes again after it.
         while world.clock.now() == tick && !advanced.is_finished() {
-            // A participant that owes an answer while wall time passes is dropped for its silence.
-            // Only what the clock waits for passes, once.
+            // A participant that owes an answer while wall time passes is dropped for its silence. So only the time for
+            // which the clock waits passes, once.
             let due = wall.next_work_timer().filter(|due| *due <= wall.now() + settle);
             let state = world.clock.state();
             if let Some(due) = due.filter(|_| state.settled && state.now == tick) {

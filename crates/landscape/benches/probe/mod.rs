@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a benchmark measures of its own process.
+//! Measurements of a benchmark's own process.
 
 use std::time::SystemTime;
 
@@ -9,7 +9,7 @@ pub(crate) fn wall_seconds() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
 }
 
-/// Resident memory, by the kernel's account; 0 where there is none.
+/// Resident memory in bytes, as reported by the kernel; 0 where that is not available.
 pub(crate) fn resident_bytes() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm")
         .ok()

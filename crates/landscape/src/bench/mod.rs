@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Benchmarks of the whole: figures from runs of landscapes. Wall time and memory come from the caller.
+//! Benchmarks of whole landscapes. Wall time and memory are provided by the caller.
 
 mod rollout;
 
@@ -25,14 +25,14 @@ use crate::{preset, wait};
 
 pub use self::rollout::{Rollout, rollout};
 
-/// Fewer than the guard against live-locks lets through for one object.
+/// Number of patches per instant: fewer than the live-lock guard allows for one object.
 const PATCHES_PER_INSTANT: u32 = 50;
 
-/// What the process can say about itself.
+/// Measurements of the process.
 pub struct Probe<'a> {
-    /// Seconds of wall time since some moment.
+    /// Seconds of wall time since an arbitrary instant.
     pub wall: &'a dyn Fn() -> f64,
-    /// Bytes of memory that are resident.
+    /// Resident memory in bytes.
     pub resident: &'a dyn Fn() -> u64,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Debug for Probe<'_> {
     }
 }
 
-/// A landscape of Shoots over some days, after all of them were created.
+/// Figures of a landscape of Shoots over some days, after all of them were created.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
@@ -52,13 +52,13 @@ pub struct Run {
     pub days: u32,
     /// Seconds from the first creation to the last `Create Succeeded`.
     pub create_seconds: f64,
-    /// Entries per second while they were created.
+    /// Entries per second during the creation.
     pub create_entries_per_second: f64,
-    /// Seconds for the days.
+    /// Seconds of wall time for the days.
     pub seconds: f64,
     /// Landscape days per second.
     pub days_per_second: f64,
-    /// Entries of the days.
+    /// Number of entries of the days.
     pub entries: u64,
     /// Entries per second.
     pub entries_per_second: f64,
@@ -68,19 +68,19 @@ pub struct Run {
     pub timers_per_shoot_day: f64,
     /// Bytes of memory per Shoot once all were created.
     pub bytes_per_shoot: u64,
-    /// What is held in memory at the end, by owner.
+    /// Memory at the end, by owner.
     pub memory: Memory,
-    /// Bytes that the kernel says are resident then.
+    /// Resident memory at the end in bytes, as reported by the kernel.
     pub resident: u64,
     /// Hash of the canonical log.
     pub hash: String,
 }
 
-/// Status patches of one Shoot while reflectors watch.
+/// Figures of status patches of one Shoot while reflectors watch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusPatches {
-    /// Reflectors of Shoots.
+    /// Number of reflectors of Shoots.
     pub reflectors: usize,
     /// Number of patches.
     pub patches: u32,
@@ -88,7 +88,7 @@ pub struct StatusPatches {
     pub microseconds: f64,
 }
 
-/// Appends to a memory log.
+/// Figures of appends to a memory log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Appends {
@@ -96,16 +96,16 @@ pub struct Appends {
     pub appends: u32,
     /// Microseconds per append of a status change to an object of 5 KB.
     pub microseconds: f64,
-    /// Bytes kept per append.
+    /// Retained bytes per append.
     pub bytes: f64,
 }
 
-/// When every benchmark begins.
+/// Start of every benchmark.
 fn start() -> Instant {
     Instant::from_timestamp(1_690_488_000, 0).expect("2023-07-27T20:00:00Z is in range")
 }
 
-/// Creates `shoots` Shoots and lets `days` days pass. Keeps as much history as a few hours need.
+/// Creates `shoots` Shoots and lets `days` days pass. Retains history for a few hours.
 pub fn run(shoots: usize, days: u32, seed: u64, probe: &Probe<'_>) -> Result<Run, Failure> {
     let mut options = Options::new(seed, start());
     options.history = Some(100_000);
@@ -182,7 +182,7 @@ pub fn status_patches(reflectors: usize, patches: u32, probe: &Probe<'_>) -> Res
     let (first, clock) = (landscape.now(), landscape.clock());
     let patching = async {
         for number in 0..patches {
-            // No object may change so often at one instant.
+            // The guard limits the changes of an object per instant.
             if number % PATCHES_PER_INSTANT == 0 {
                 clock.sleep(TimeDelta::seconds(1), TimerClass::Work).await;
             }

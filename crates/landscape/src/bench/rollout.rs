@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The benchmark of one roll-out: all nodes of a pool are replaced, and their pods move.
+//! Benchmark of one roll-out: all nodes of a pool are replaced, and their pods move.
 
 use api::cluster;
 use api::constants::{operation_state, operation_type};
@@ -22,28 +22,28 @@ use crate::{preset, wait};
 const NAME: &str = "s";
 /// Project of the Shoot.
 const PROJECT: &str = "demo";
-/// Pods of a Deployment: no owner makes more than 10,000 objects at one instant.
+/// Number of pods of a Deployment: no owner may create more than 10,000 objects at one instant.
 const PODS_OF_DEPLOYMENT: usize = 1_000;
-/// The image that its nodes get.
+/// Image version to which the nodes are rolled.
 const IMAGE: &str = "1096.1.0";
 
-/// A roll-out.
+/// Figures of a roll-out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rollout {
-    /// Nodes that were replaced.
+    /// Number of replaced nodes.
     pub nodes: usize,
-    /// Pods on them.
+    /// Number of pods on them.
     pub pods: usize,
     /// Seconds from the change of the Shoot to its `Reconcile Succeeded`.
     pub seconds: f64,
     /// Milliseconds for each machine.
     pub milliseconds_per_machine: f64,
-    /// Seconds of landscape time that it took.
+    /// Duration in seconds of landscape time.
     pub landscape_seconds: i64,
-    /// Entries for each machine, those of its pods among them.
+    /// Entries for each machine, including those of its pods.
     pub entries_per_machine: f64,
-    /// Bytes that the kernel says are resident then.
+    /// Resident memory at the end in bytes, as reported by the kernel.
     pub resident: u64,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a landscape may cost when nobody asks anything of it.
+//! Costs of a landscape without clients.
 
 use landscape::{Options, Sync};
 
@@ -10,7 +10,7 @@ use crate::support::{Audited, evening};
 fn a_healthy_unchanged_shoot_costs_at_most_50_entries_and_10_timers_a_day() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.create_shoot("local");
-    // The first window brings the update; the days after it are quiet.
+    // The first window applies the update; the days after it are idle.
     audited.until("2023-07-29T00:00:00Z");
     let before = audited.landscape.counts();
     let head = audited.landscape.log();
@@ -25,7 +25,7 @@ fn a_healthy_unchanged_shoot_costs_at_most_50_entries_and_10_timers_a_day() {
     assert!(entries > 0, "it is reconciled once a day");
 }
 
-/// What a reconcile asks and tells: start, result, the copy for extensions twice, two Events, the first request to the
+/// Requests of a reconciliation: start, result, the copy for extensions twice, two Events, the first request to the
 /// cluster, conditions and the label that follows them twice.
 #[test]
 fn a_reconcile_that_changes_nothing_makes_at_most_12_requests() {

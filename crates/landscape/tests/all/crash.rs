@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Components end at any time; those that come after them go on where they were.
+//! Components end at any time; their successors continue where they ended.
 
 use api::core::Shoot;
 use chrono::TimeDelta;
@@ -8,7 +8,7 @@ use landscape::{Component, Options, preset, wait};
 
 use crate::support::{Audited, evening, is};
 
-/// The roll-out of the first window with a component that crashes every 20 seconds of it.
+/// The roll-out of the first window, during which a component crashes every 20 seconds.
 #[track_caller]
 fn check(component: Component) {
     let mut audited = Audited::start(Options::new(1, evening()));
@@ -61,7 +61,7 @@ fn without_an_apiserver_its_groups_are_answered_with_503() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.landscape.crash_component(&Component::Apiserver).expect("it ends");
     let api = Api::<Shoot>::namespaced(&audited.admin, "garden", preset::NAMESPACE);
-    let error = audited.run(api.list(&ListOptions::default())).expect_err("nobody serves Shoots");
+    let error = audited.run(api.list(&ListOptions::default())).expect_err("no server has Shoots");
     assert_eq!(error.status().expect("a Status").code, 503);
     audited.landscape.start_component(Component::Apiserver);
     assert_eq!(audited.run(api.list(&ListOptions::default())).expect("served again").0.len(), 0);

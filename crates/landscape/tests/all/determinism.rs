@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Same seed, same log; any seed and any schedule, same story.
+//! Same seed, same log; any seed and any schedule, same outcome.
 
 use eventlog::Entry;
 use landscape::Options;
 
 use crate::support::{Audited, evening, force_update};
 
-/// Schedules to explore; more with `TERRARIUM_TEST_SCHEDULES`.
+/// Number of schedules to explore, from `TERRARIUM_TEST_SCHEDULES`.
 fn schedules() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "how long a test runs is decided outside of it")]
     let count = std::env::var("TERRARIUM_TEST_SCHEDULES");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Invariants of drains, for every cause: a roll-out, an update in place, a smaller pool, a Machine that a user deletes. No
-//! pod is placed on a cordoned node or ends without a grace period, and budgets hold; the auditor checks it.
+//! Invariants of drains, for every cause: a roll-out, an in-place update, a smaller pool, a Machine that a user
+//! deletes. No pod is placed on a cordoned node or ends without a grace period, and budgets hold; the auditor checks
+//! this.
 //!
-//! Each seed makes a world of its own: a Shoot, its pool, Deployments with budgets, and changes by users during roll-outs.
+//! Each seed determines a world: a Shoot, its pool, Deployments with budgets, and changes by users during roll-outs.
 //! `TERRARIUM_TEST_DRAINS=200` runs the worlds 1 to 200, `TERRARIUM_TEST_DRAINS=17-17` one world.
 
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ const CREATED: &str = "2023-07-27T21:00:00Z";
 /// Number of actions of users in a world.
 const DEEDS: u64 = 8;
 
-/// Deployment `web` of eight pods, of which seven have to be healthy, on as many nodes.
+/// Deployment `web` of eight pods, of which seven must be healthy, on as many nodes.
 fn with_budget(seed: u64, nodes: i32) -> Audited {
     let mut audited = cluster(seed, nodes);
     deploy(&mut audited, 8, &json!({}), Some(json!({"minAvailable": 7})));
@@ -83,14 +84,14 @@ fn a_machine_that_people_delete_keeps_budgets() {
 }
 
 /// Number of occurrences of each event, so that a test without events fails.
-type Seen = BTreeMap<&'static str, usize>;
+type Counts = BTreeMap<&'static str, usize>;
 
 struct World {
     random: Random,
     audited: Audited,
     strategy: &'static str,
     deployments: u64,
-    seen: Seen,
+    seen: Counts,
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn drains_keep_their_promises_in_every_world() {
         let lived = seeds.map(|seed| (seed, catch_unwind(AssertUnwindSafe(|| World::live(seed)))));
         lived.collect::<Vec<_>>()
     };
-    let (mut seen, mut failed) = (Seen::new(), Vec::new());
+    let (mut seen, mut failed) = (Counts::new(), Vec::new());
     std::thread::scope(|scope| {
         let shares: Vec<_> = (0..2).map(|_| scope.spawn(share)).collect();
         for (seed, lived) in shares.into_iter().flat_map(|share| share.join().expect("panics are caught")) {
@@ -131,11 +132,11 @@ impl World {
         *self.seen.entry(what).or_default() += 1;
     }
 
-    fn live(seed: u64) -> Seen {
+    fn live(seed: u64) -> Counts {
         let gates = Gates { in_place_node_updates: true, ..Gates::default() };
         let audited = Audited::start(Options { workload: true, gates, ..Options::new(seed, evening()) });
         let random = Random::new(seed);
-        let mut world = Self { random, audited, strategy: "", deployments: 0, seen: Seen::new() };
+        let mut world = Self { random, audited, strategy: "", deployments: 0, seen: Counts::new() };
         let rolling = "AutoRollingUpdate";
         world.strategy = world.pick(&[rolling, rolling, "AutoInPlaceUpdate", "ManualInPlaceUpdate"], "strategy", 0);
         world.deployments = 1 + world.below(3, "deployments", 0);
@@ -150,7 +151,7 @@ impl World {
         world.seen
     }
 
-    /// Advances time and selects the nodes that wait for a user, also those of a roll-out that has halted.
+    /// Advances time and selects the nodes that wait for a user, including those of a roll-out that has halted.
     fn pass(&mut self, time: TimeDelta) {
         let end = self.audited.landscape.now() + time;
         while self.audited.landscape.now() < end {
@@ -257,7 +258,7 @@ impl World {
                 1 => json!({"minAvailable": replicas.saturating_sub(1)}),
                 2 => json!({"maxUnavailable": 1}),
                 3 => json!({"minAvailable": "50%"}),
-                // No pod may be evicted: only force drains the node.
+                // No pod may be evicted: only a forced drain empties the node.
                 _ => json!({"minAvailable": replicas}),
             };
             let mut spec = bound;
@@ -270,7 +271,7 @@ impl World {
         self.pass(TimeDelta::minutes(1));
     }
 
-    /// Carries out an action of a user.
+    /// Performs an action of a user.
     fn act(&mut self, deed: u64) {
         match self.below(8, "deed", deed) {
             0 | 1 => self.roll(),
@@ -283,7 +284,7 @@ impl World {
         }
     }
 
-    /// Changes the Shoot, unless an update in place is pending that forbids it.
+    /// Changes the Shoot, unless a pending in-place update forbids it.
     fn patch_shoot(&mut self, what: &'static str, patch: Value) {
         let api = Api::<Shoot>::namespaced(&self.audited.admin, "garden", preset::NAMESPACE);
         match self.audited.run(api.patch("local", &Patch::Json(patch))) {
@@ -292,7 +293,7 @@ impl World {
         }
     }
 
-    /// Changes the image, then the minor version, then nothing.
+    /// Changes the image at the first call, the minor version at the second, and nothing afterwards.
     fn roll(&mut self) {
         let shoot = self.audited.shoot("local");
         let image = shoot.spec.provider.workers[0].machine.image.as_ref().and_then(|image| image.version.clone());
@@ -348,7 +349,7 @@ impl World {
         self.audited.run(api.delete(&pod.metadata.name, &DeleteOptions::default())).expect("it is there");
     }
 
-    /// Ends a component during its work and starts another process of it.
+    /// Crashes a component during its work and starts another process of it.
     fn restart(&mut self, deed: u64) {
         let component = if self.below(2, "component", deed) == 0 {
             Component::ProviderLocal("local".into())

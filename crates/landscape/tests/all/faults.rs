@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes wrong on purpose, and what becomes of it: Shoots in state Error, Failed Shoots, and their retries.
+//! Simulated faults and their effects: Shoots in state Error, Failed Shoots, and their retries.
 
 use apimachinery::meta::TextMap;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ fn landscape() -> Audited {
     audited
 }
 
-/// A fault `f` of the Shoot; without `times` it hits always.
+/// Creates fault `f` of the Shoot; without `times` it hits every time.
 #[track_caller]
 fn inject(audited: &mut Audited, times: Option<i32>, settings: &[(&str, &str)]) {
     let mut fault = Fault { metadata: ObjectMeta::named("", "f"), ..Fault::default() };
@@ -71,7 +71,7 @@ fn until_state(audited: &mut Audited, limit: &str, state: &str) -> Shoot {
     audited.until_done(limit, wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", state)))
 }
 
-/// The last operation whenever its state changed.
+/// Returns the last operation at each change of its state.
 fn states(audited: &Audited) -> Vec<LastOperation> {
     let log = audited.landscape.log();
     let entries = audited.landscape.run(log.read(eventlog::Revision(0), log.head(), None)).expect("no failure");
@@ -93,7 +93,8 @@ fn operation(shoot: &Shoot) -> &LastOperation {
     shoot.status.last_operation.as_ref().expect("an operation")
 }
 
-/// An error without a code is retried with back-off; every try that fails says why, and the one that does not ends it.
+/// An error without a code is retried with back-off; every failed try records the reason, and the first successful one
+/// ends the series.
 #[test]
 fn a_task_that_fails_twice_is_tried_three_times() {
     let mut audited = landscape();
@@ -126,7 +127,7 @@ fn a_task_that_fails_twice_is_tried_three_times() {
     assert_eq!((fault.status.times, fault.status.last_target.as_str()), (2, "Shoot garden-demo/local"));
 }
 
-/// Retried for twelve hours, then given up until somebody asks for another try.
+/// Retried for twelve hours, then failed until a user requests another try.
 #[test]
 fn after_twelve_hours_of_errors_a_shoot_has_failed() {
     let mut audited = landscape();
@@ -146,8 +147,8 @@ fn after_twelve_hours_of_errors_a_shoot_has_failed() {
     assert_eq!(label, Some("unhealthy"));
 }
 
-/// With a code that is not retried a Shoot has failed at once. Then only a retry has an effect; what waits for the
-/// maintenance window keeps waiting, and a changed specification is tried.
+/// With a code that is not retried a Shoot fails at once. Then only a retry has an effect; operations for the
+/// maintenance window remain pending, and a changed specification is tried.
 #[test]
 fn a_failed_shoot_waits_for_a_retry() {
     let mut audited = landscape();
@@ -168,7 +169,7 @@ fn a_failed_shoot_waits_for_a_retry() {
     let shoot = annotate(&mut audited, OPERATION, None);
     assert_eq!((operation(&shoot).state.as_str(), shoot.metadata.generation), ("Failed", generation));
 
-    // The first window forces a new Kubernetes version: a changed specification is tried, and fails as before.
+    // The first window forces a new Kubernetes version: the changed specification is tried, and fails again.
     annotate(&mut audited, MAINTENANCE_OPERATION, Some("reconcile"));
     audited.until("2023-07-28T10:00:00Z");
     let shoot = audited.shoot("local");
@@ -177,7 +178,7 @@ fn a_failed_shoot_waits_for_a_retry() {
     assert_eq!(shoot.status.observed_generation, generation);
     let last = operation(&shoot).last_update_time;
 
-    // The second one has nothing to change: the operation is skipped and kept, the tasks are added.
+    // The second window has nothing to change: the operation is skipped and kept, the tasks are added.
     audited.until("2023-07-29T10:00:00Z");
     let shoot = audited.shoot("local");
     assert_eq!((shoot.metadata.generation, operation(&shoot).last_update_time), (generation, last));
@@ -201,11 +202,11 @@ fn a_failed_shoot_waits_for_a_retry() {
     assert_eq!(operation(&shoot).state, "Succeeded");
 }
 
-/// A confined change of a Failed Shoot asks for a retry in the next window, where it is rolled out.
+/// A confined change of a Failed Shoot causes a retry in the next window, where it is rolled out.
 #[test]
 fn a_confined_change_of_a_failed_shoot_is_retried_in_the_window() {
     let mut audited = landscape();
-    // Maintenance is to find nothing to change: its own change of a Failed Shoot would ask for a retry again.
+    // Maintenance must find nothing to change: its own change of a Failed Shoot would cause another retry.
     let old = audited.shoot("local");
     let mut new = old.clone();
     "1.27.1".clone_into(&mut new.spec.kubernetes.version);
@@ -232,7 +233,7 @@ fn a_confined_change_of_a_failed_shoot_is_retried_in_the_window() {
     assert_eq!(shoot.status.observed_generation, shoot.metadata.generation);
 }
 
-/// gardener-controller-manager tries again after a provider's rate limits, 10 to 15 minutes later.
+/// gardener-controller-manager retries after a provider's rate limits, 10 to 15 minutes later.
 #[test]
 fn rate_limits_are_tried_again_by_themselves() {
     let mut audited = landscape();
@@ -245,7 +246,7 @@ fn rate_limits_are_tried_again_by_themselves() {
     assert!((TimeDelta::minutes(10)..=TimeDelta::minutes(15)).contains(&again), "{again}");
 }
 
-/// The deletion of a Failed Shoot begins; where it fails it says so in its own words, and is retried.
+/// The deletion of a Failed Shoot begins; a failed deletion has its own message, and is retried.
 #[test]
 fn a_failed_shoot_can_be_deleted() {
     let mut audited = landscape();
@@ -268,9 +269,9 @@ fn a_failed_shoot_can_be_deleted() {
     assert_eq!(events.get("DeleteError"), Some(&format!("{flow}{task}")));
 }
 
-/// A fault that is meant for another Shoot, or whose time is over, does nothing; nonsense is refused.
+/// A fault of another Shoot, or an expired one, has no effect; an invalid one is rejected.
 #[test]
-fn a_fault_hits_nobody_else_and_nonsense_is_refused() {
+fn a_fault_hits_only_its_shoot_and_must_be_valid() {
     let mut audited = landscape();
     let mut fault = Fault { metadata: ObjectMeta::named("", "other"), ..Fault::default() };
     "task-fails".clone_into(&mut fault.spec.kind);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is foretold of a change of a Shoot (`terrarium rollout`) is what becomes of its nodes.
+//! The predicted effect of a change of a Shoot (`terrarium rollout`) is the observed effect on its nodes.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Audited, evening, is};
 
-/// A change of the pool, the change of the Shoot around it, and what is foretold.
+/// Change of the pool, change of the Shoot around it, and predicted effect.
 const CHANGES: [(&str, &str, &str, Effect); 14] = [
     ("minor", "{}", r#"{"kubernetes":{"version":"1.27.1"}}"#, Effect::Rolling),
     ("patch", "{}", r#"{"kubernetes":{"version":"1.26.5"}}"#, Effect::KubeletRestart),
@@ -33,7 +33,7 @@ const CHANGES: [(&str, &str, &str, Effect); 14] = [
     ("etcd", "rotate-etcd-encryption-key-start", "", Effect::None),
 ];
 
-/// The Shoot after a change, as the API has it, and as gardenlet sees it.
+/// The Shoot after a change, as the API returns it, and as gardenlet reads it.
 fn changed(audited: &mut Audited, api: &Api<Shoot>, old: &Shoot, pool: &str, spec: &str) -> Shoot {
     let name = &old.metadata.name;
     if spec.is_empty() {

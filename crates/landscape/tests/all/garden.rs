@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What gardener-controller-manager does in the garden, without any seed.
+//! Behaviour of gardener-controller-manager in the garden, without any seed.
 
 use api::core::{
     CloudProfile, ControllerInstallation, ExpirableVersion, ExposureClass, NamespacedCloudProfile, Project, Quota,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Audited, evening, instant};
 
-/// A landscape that nobody's seed belongs to, with CloudProfile, Project and credentials.
+/// A landscape without seeds, with CloudProfile, Project and credentials.
 fn start(profile: Profile) -> Audited {
     let mut audited = Audited::start(Options { profile, seeds: Vec::new(), ..Options::new(1, evening()) });
     let admin = audited.admin.clone();
@@ -22,7 +22,7 @@ fn start(profile: Profile) -> Audited {
     audited
 }
 
-/// As [`start`], with a Shoot that no seed takes.
+/// Like [`start`], with a Shoot that is never scheduled.
 fn start_with(shoot: &Shoot, profile: Profile) -> Audited {
     let mut audited = start(profile);
     let shoots = Api::<Shoot>::namespaced(&audited.admin, "garden", preset::NAMESPACE);
@@ -238,8 +238,8 @@ fn refused_maintenance_changes_nothing_and_says_so() {
     assert!(!events.iter().any(|(reason, _)| reason.ends_with("Maintenance")), "{events:?}");
 }
 
-/// docs/usage/shoot/shoot_updates.md: a window that changes while the roll-out is confined counts after the upcoming
-/// maintenance; upstream's code plans anew at once.
+/// docs/usage/shoot/shoot_updates.md: a window that changes while the roll-out is confined applies after the upcoming
+/// maintenance; upstream's code reschedules at once.
 #[test]
 fn changed_window_of_a_confined_shoot_counts_by_profile() {
     for (profile, maintained) in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What gardenlet does to Shoots, seen by somebody who reads the API.
+//! Behaviour of gardenlet for Shoots, observed through the API.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ fn shoots(audited: &Audited) -> Api<Shoot> {
     Api::namespaced(&audited.admin, "garden", preset::NAMESPACE)
 }
 
-/// Every last operation that the Shoot had, in order, without repetitions.
+/// Every last operation of the Shoot, in order, without repetitions.
 fn operations(audited: &Audited) -> Vec<(String, String, i32, String)> {
     let log = audited.landscape.log();
     let entries = audited.landscape.run(log.read(eventlog::Revision(0), log.head(), None)).expect("no failure");
@@ -236,7 +236,7 @@ fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_new_ones() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.create_shoot("local");
     let before: BTreeSet<String> = audited.nodes("local").into_iter().map(|node| node.metadata.name).collect();
-    // After an operation the constraint is judged anew, and until then hibernation is refused.
+    // After an operation the constraint is evaluated again, and until then hibernation is rejected.
     audited.until("2023-07-27T21:30:00Z");
     let api = shoots(&audited);
     let hibernate = |enabled: bool| Patch::Merge(json!({"spec": {"hibernation": {"enabled": enabled}}}));
@@ -269,8 +269,8 @@ fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_new_ones() {
     assert!(before.is_disjoint(&after));
 }
 
-/// An operation that succeeds leaves the constraint Progressing; care judges it right then, however short ago it judged
-/// last (ShootPredicate of gardenlet's care controller).
+/// A successful operation sets the constraint to Progressing; care evaluates it right then, however recent its last
+/// evaluation is (ShootPredicate of gardenlet's care controller).
 #[test]
 fn a_shoot_can_be_hibernated_a_second_after_an_operation() {
     let mut audited = Audited::start(Options::new(1, evening()));
@@ -382,7 +382,7 @@ fn a_patch_version_reaches_nodes_without_replacing_them() {
     assert!(rows.iter().any(|row| row.3 == text), "{rows:#?}");
 }
 
-/// Nobody answers for the extension objects: the flow waits five minutes, says so, and tries again.
+/// No controller processes the extension objects: the flow waits five minutes, reports an error, and retries.
 #[test]
 fn a_missing_extension_is_an_error_until_it_comes_back() {
     let mut audited = Audited::start(Options::new(1, evening()));
@@ -412,7 +412,7 @@ fn a_missing_extension_is_an_error_until_it_comes_back() {
     assert!(shoot.status.last_errors.is_empty());
 }
 
-/// A task that is asked for while a run is under way waits for the next one.
+/// A task that is requested during a run is performed by the next one.
 #[test]
 fn tasks_that_are_added_meanwhile_are_not_lost() {
     const TASKS: &str = "shoot.gardener.cloud/tasks";
@@ -424,7 +424,7 @@ fn tasks_that_are_added_meanwhile_are_not_lost() {
             |shoot: &Shoot| shoot.status.observed_generation == generation && is(shoot, "Reconcile", "Succeeded");
         audited.until_done("2023-07-27T23:00:00Z", wait::for_object(&api, "local", is_done))
     };
-    // A node more: the run takes a while after the infrastructure is done.
+    // One more node: the run takes a while after the infrastructure is done.
     audited.until("2023-07-27T21:00:00Z");
     let present = audited.shoot("local");
     let mut larger = present.clone();
@@ -442,10 +442,11 @@ fn tasks_that_are_added_meanwhile_are_not_lost() {
     let again = Patch::Merge(json!({ "metadata": { "annotations": { "gardener.cloud/operation": "reconcile" } } }));
     let asked = audited.run(api.patch("local", &again)).expect("valid");
     let done = until(&mut audited, asked.metadata.generation);
-    assert_eq!(done.metadata.annotation(TASKS), Some("foo"), "nobody knows it, so nobody has done it");
+    assert_eq!(done.metadata.annotation(TASKS), Some("foo"), "an unknown task is never done");
 }
 
-/// Infrastructure and DNSRecords act when maintenance demands it; a record acts at once when what it publishes changed.
+/// Infrastructure and DNSRecords act when maintenance requires it; a record acts at once when its published values
+/// changed.
 #[test]
 fn infrastructure_and_dns_records_rest_outside_of_the_window() {
     let mut audited = Audited::start(Options::new(1, evening()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Updates of nodes in place, by all controllers that have a part in them.
+//! In-place updates of nodes, with all controllers involved.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,8 @@ fn select(audited: &mut Audited, node: &str) {
     audited.run(Api::<Node>::all(&admin, SHOOT).patch(node, &patch)).expect("the node is there");
 }
 
-/// "maxSurge: 0, maxUnavailable: 2": no more than two nodes at a time, and in the end the same nodes with another system.
+/// "maxSurge: 0, maxUnavailable: 2": no more than two nodes at a time, and at the end the same nodes with another
+/// system.
 #[test]
 fn an_update_in_place_keeps_its_bounds_and_its_nodes() {
     for seed in 1..=3 {
@@ -107,7 +108,7 @@ fn an_update_in_place_keeps_its_bounds_and_its_nodes() {
     }
 }
 
-/// "ManualInPlaceUpdate": the user says which node is next, on the page of the cluster.
+/// "ManualInPlaceUpdate": the user selects the next node on the page of the cluster.
 #[test]
 fn a_node_is_selected_for_its_update_on_the_page_of_its_cluster() {
     let mut audited = cluster(1, "ManualInPlaceUpdate", 2, 1);
@@ -150,7 +151,7 @@ fn an_agent_that_says_nothing_is_not_waited_for_and_may_be_late() {
     audited.until_it_holds(TimeDelta::minutes(60), "all nodes are updated", |audited| outdated(audited) == 0);
 }
 
-/// A kubelet that was not healthy is tried again by its agent; one node that failed holds the others.
+/// The agent retries after an unhealthy kubelet; one failed node blocks the others.
 #[test]
 fn an_agent_tries_again_what_failed() {
     for (kind, text) in [
@@ -210,7 +211,7 @@ fn deleted_machines_finish_a_manual_update() {
     }
 }
 
-/// "maxSurge: 1, maxUnavailable: 0": with a machine that is deleted by hand the surge is used up, and people select nodes.
+/// "maxSurge: 1, maxUnavailable: 0": a machine that is deleted by hand uses up the surge, and users select nodes.
 #[test]
 fn an_update_without_its_surge_goes_on_by_hand() {
     let mut audited = cluster_with_surge(5, "AutoInPlaceUpdate", 3, (1, 0));
@@ -242,9 +243,9 @@ fn an_update_without_its_surge_goes_on_by_hand() {
     assert_eq!((outdated(&mut audited), machines(&mut audited).len()), (0, 3));
 }
 
-/// A machine that is deleted by hand in the middle of an update is replaced by the new MachineSet.
+/// A machine that is deleted by hand during an update is replaced by the new MachineSet.
 #[test]
-fn a_machine_that_somebody_deletes_during_an_update_is_replaced_by_a_new_one() {
+fn a_machine_deleted_during_an_update_is_replaced() {
     let mut audited = cluster(3, "ManualInPlaceUpdate", 3, 1);
     update_image(&mut audited);
     audited.until_it_holds(TimeDelta::minutes(30), "the nodes are candidates", |audited| {

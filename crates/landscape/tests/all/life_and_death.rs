@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Namespaces go away with their content, objects with their owners, in every cluster.
+//! Namespaces are deleted with their content, objects with their owners, in every cluster.
 
 use api::kubernetes::core::{ConfigMap, Namespace};
 use apimachinery::meta::{DeleteOptions, ObjectMeta, OwnerReference};
@@ -60,7 +60,7 @@ impl World {
         self.run(self.config_maps("x").delete(name, &options));
     }
 
-    /// Names of the ConfigMaps, with a cross behind those that are being deleted.
+    /// Names of the ConfigMaps, with a cross after those that are being deleted.
     fn names(&self) -> Vec<String> {
         let (objects, _) = self.run(self.config_maps("x").list(&ListOptions::default()));
         let text = |metadata: &ObjectMeta| {

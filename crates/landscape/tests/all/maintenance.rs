@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Maintenance when something is not as it should be: gardener-controller-manager was away, the CloudProfile is gone, the
-//! Shoot says nothing of maintenance, its window changes. No seed takes part.
+//! Maintenance in irregular situations: gardener-controller-manager was stopped, the CloudProfile was deleted, the
+//! Shoot has no maintenance section, its window changes. There is no seed.
 
 use api::core::{CloudProfile, Shoot};
 use apimachinery::meta::DeleteOptions;
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Audited, evening, instant};
 
-/// A landscape without seeds, with CloudProfile, Project, credentials and Shoot `s`; it may be changed before.
+/// A landscape without seeds, with CloudProfile, Project, credentials and Shoot `s`; `change` is applied before its
+/// creation.
 fn start(change: impl FnOnce(&mut Shoot)) -> Audited {
     let options = Options { profile: Profile::Documents, seeds: Vec::new(), ..Options::new(1, evening()) };
     let mut audited = Audited::start(options);
@@ -32,19 +33,19 @@ fn patch(audited: &mut Audited, patch: Value) {
     audited.run(shoots(audited).patch("s", &Patch::Merge(patch))).expect("the change is valid");
 }
 
-/// How often users were told of an update, by what.
+/// Number of Events about an update, by reason.
 fn told(audited: &mut Audited) -> [usize; 2] {
     let events = audited.events("s");
     ["KubernetesVersionMaintenance", "MachineImageVersionMaintenance"]
         .map(|wanted| events.iter().filter(|(reason, _)| reason == wanted).count())
 }
 
-/// Windows that went by are not made up for: the next one is used, and once.
+/// Missed windows are not made up for: the next one is used, and once.
 #[test]
 fn after_days_without_anybody_to_maintain_the_next_window_is_used() {
     for (back, from, until) in [
         ("2023-07-30T12:00:00Z", "2023-07-31T09:00:00Z", "2023-07-31T09:45:00Z"),
-        // A window that is open is used at once, up to its last quarter of an hour.
+        // An open window is used at once, up to its last quarter of an hour.
         ("2023-07-30T09:10:00Z", "2023-07-30T09:10:00Z", "2023-07-30T09:10:00Z"),
         ("2023-07-30T09:45:00Z", "2023-07-30T09:45:00Z", "2023-07-30T09:45:00Z"),
         ("2023-07-30T09:45:01Z", "2023-07-31T09:00:00Z", "2023-07-31T09:45:00Z"),
@@ -64,7 +65,7 @@ fn after_days_without_anybody_to_maintain_the_next_window_is_used() {
     }
 }
 
-/// Without its CloudProfile a Shoot is not maintained, and it is tried again while the window is open.
+/// Without its CloudProfile a Shoot is not maintained, and maintenance is retried while the window is open.
 #[test]
 fn a_profile_that_vanished_and_came_back_is_used_in_the_same_window() {
     let mut audited = start(|_| {});
@@ -73,7 +74,7 @@ fn a_profile_that_vanished_and_came_back_is_used_in_the_same_window() {
     let profiles = Api::<CloudProfile>::all(&audited.admin, "garden");
     audited.run(profiles.delete("local", &DeleteOptions::default())).expect("its finalizer holds it");
     let patch = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
-    audited.run(profiles.patch("local", &patch)).expect("nobody keeps somebody from taking it away");
+    audited.run(profiles.patch("local", &patch)).expect("finalizers can be removed");
     assert!(audited.run(profiles.get_opt("local")).expect("answered").is_none());
 
     audited.until("2023-07-28T09:10:00Z");
@@ -82,7 +83,7 @@ fn a_profile_that_vanished_and_came_back_is_used_in_the_same_window() {
     let shoot = audited.shoot("s");
     assert_eq!((shoot.status.last_maintenance, shoot.spec.kubernetes.version.as_str()), (None, "1.26.4"));
 
-    // What has expired cannot be added any more.
+    // An expired version cannot be added any more.
     let mut profile = preset::cloud_profile();
     profile.spec.kubernetes.versions.retain(|version| version.expiration_date.is_none());
     audited.run(profiles.create(&profile)).expect("valid");
@@ -95,7 +96,7 @@ fn a_profile_that_vanished_and_came_back_is_used_in_the_same_window() {
     assert_eq!(told(&mut audited), [1, 1]);
 }
 
-/// Who says nothing of maintenance gets a window of an hour and automatic updates.
+/// The default is a window of an hour and automatic updates.
 #[test]
 fn a_shoot_without_a_maintenance_section_is_maintained_in_the_window_that_it_gets() {
     let mut audited = start(|shoot| shoot.spec.maintenance = None);
@@ -114,7 +115,7 @@ fn a_shoot_without_a_maintenance_section_is_maintained_in_the_window_that_it_get
     assert_eq!(told(&mut audited), [1, 1]);
 }
 
-/// A new window counts at once: earlier than the planned run, later, open, or closed by the change.
+/// A new window applies at once: earlier than the planned run, later, open, or closed by the change.
 #[test]
 fn a_changed_window_is_used_instead_of_the_old_one() {
     for (begin, end, from, until) in [
@@ -150,18 +151,18 @@ fn set_window(audited: &mut Audited, begin: &str, end: &str) {
     patch(audited, json!({ "spec": { "maintenance": { "timeWindow": { "begin": begin, "end": end } } } }));
 }
 
-/// Whether a run has left its tasks; they are taken away, so that the next run can be told from this one.
+/// True if a run has left its tasks, which are removed, so that the next run can be distinguished.
 fn was_maintained(audited: &mut Audited) -> bool {
     let found = audited.shoot("s").metadata.annotation("shoot.gardener.cloud/tasks").is_some();
     patch(audited, json!({ "metadata": { "annotations": { "shoot.gardener.cloud/tasks": null } } }));
     found
 }
 
-/// While roll-outs are confined, a window that is changed counts after the upcoming maintenance, whether
-/// gardener-controller-manager has seen the change or not.
+/// While roll-outs are confined, a changed window applies after the upcoming maintenance, whether
+/// gardener-controller-manager has observed the change or not.
 #[test]
 fn a_confined_window_that_changes_waits_for_the_upcoming_maintenance() {
-    // When gardener-controller-manager is stopped and started.
+    // Times at which gardener-controller-manager is stopped and started.
     for away in [
         None,
         Some(["2023-07-28T00:30:00Z", "2023-07-28T01:30:00Z"]),
@@ -210,8 +211,8 @@ fn a_confined_window_that_changes_waits_for_the_upcoming_maintenance() {
     }
 }
 
-/// What ends the waiting: roll-outs are not confined any more, or the window is the one of before again; and in profile
-/// `upstream` nothing waits. What clients say of the annotation does not count.
+/// A pending window applies at once when roll-outs are no longer confined, or when the former window is set again; and
+/// in profile `upstream` no window is pending. The annotation is ignored when clients write it.
 #[test]
 fn a_window_waits_only_while_roll_outs_are_confined() {
     let window = ("050000+0000", "060000+0000");

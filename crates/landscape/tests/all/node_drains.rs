@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nodes with pods: drains, what holds them up and what ends that; nodes and machines that fail, and what replaces them.
+//! Nodes with pods: drains, their delays and the end of these; nodes and machines that fail, and their replacement.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::node_rollout::{SEED, SHOOT, all, change, landscape_of, until_worker_succeeds, worker};
 use crate::support::{Audited, evening};
 
-/// A shoot's cluster with as many nodes, `maxSurge` 1, and time-outs of 10 minutes.
+/// A shoot's cluster with this number of nodes, `maxSurge` 1, and time-outs of 10 minutes.
 pub(crate) fn cluster(seed: u64, nodes: i32) -> Audited {
     let mut audited = landscape_of(Options { workload: true, ..Options::new(seed, evening()) });
     let mut worker = worker(nodes, 1, 0);
@@ -36,7 +36,7 @@ pub(crate) fn typed<K: Resource>(value: Value) -> K {
     apimachinery::wire::from_tree(value).expect("an object that fits its type")
 }
 
-/// A Deployment in the shoot's cluster, and a budget for its pods if it is to have one.
+/// Creates a Deployment in the shoot's cluster, and optionally a budget for its pods.
 pub(crate) fn deploy(audited: &mut Audited, replicas: i32, pod: &Value, budget: Option<Value>) {
     let mut template = json!({
         "metadata": {"labels": {"app": "web"}},
@@ -65,7 +65,7 @@ fn budget(audited: &mut Audited) -> PodDisruptionBudget {
     all::<PodDisruptionBudget>(audited, SHOOT).remove(0)
 }
 
-/// Nodes of the pods, with an exclamation mark for those that end.
+/// Nodes of the pods; true for pods that are terminating.
 fn pods(audited: &mut Audited) -> Vec<(String, bool)> {
     let pods = all::<Pod>(audited, SHOOT);
     pods.into_iter().map(|pod| (pod.spec.node_name.clone(), pod.metadata.is_being_deleted())).collect()
@@ -80,7 +80,7 @@ fn machine(audited: &mut Audited, name: &str) -> Option<Machine> {
     all::<Machine>(audited, SEED).into_iter().find(|machine| machine.metadata.name == name)
 }
 
-/// The machine that goes first in a roll-out, and when it went.
+/// Returns the first machine that a roll-out removes, and the time of its removal.
 fn roll(audited: &mut Audited) -> (String, DateTime<Utc>) {
     change(audited, |pool| pool.machine_image.version = "1096.1.0".into());
     let mut found = None;
@@ -94,8 +94,8 @@ fn roll(audited: &mut Audited) -> (String, DateTime<Utc>) {
     (metadata.name, metadata.deletion_timestamp.expect("it goes").0)
 }
 
-/// Two controllers write a Node: provider-local says when it is Ready, kube-controller-manager taints one that was Ready and
-/// is not any more. A version of it that looks as if it had been lost makes them write in turn.
+/// Two controllers write a Node: provider-local sets Ready, kube-controller-manager taints a Node that was Ready and no
+/// longer is. A version of it that looks lost would make them write in turn.
 #[test]
 fn a_node_that_joins_never_looks_as_if_it_had_been_lost() {
     let mut audited = cluster(1, 2);
@@ -167,7 +167,7 @@ fn a_budget_that_allows_nothing_holds_a_drain_up_until_it_is_deleted() {
     );
     let failed = all::<MachineDeployment>(&mut audited, SEED).remove(0).status.failed_machines;
     assert_eq!(failed.iter().map(|failed| failed.name.as_str()).collect::<Vec<_>>(), [first.as_str()]);
-    assert_eq!(pods(&mut audited).iter().filter(|(_, ends)| *ends).count(), 0, "nobody was evicted");
+    assert_eq!(pods(&mut audited).iter().filter(|(_, ends)| *ends).count(), 0, "no pod was evicted");
 
     let admin = audited.admin.clone();
     let budgets = Api::<PodDisruptionBudget>::namespaced(&admin, SHOOT, "default");
@@ -199,7 +199,7 @@ fn a_drain_is_forced_when_its_time_is_over() {
     assert_eq!(all::<Node>(&mut audited, SHOOT).len(), 2);
 }
 
-/// A lasting fault is not counted, and says when and on what it acted last.
+/// A permanent fault is not counted, and records its latest action and object.
 #[test]
 fn a_fault_that_blocks_drains_says_when_it_acted() {
     let mut audited = cluster(3, 2);
@@ -221,7 +221,7 @@ fn a_fault_that_blocks_drains_says_when_it_acted() {
 #[test]
 fn a_pod_that_is_needed_for_now_is_deleted_after_ten_tries() {
     let mut audited = cluster(4, 2);
-    // One of three is never ready, two have to be: none of these may go, and there is hope.
+    // One of three is never ready, two must be: none of these may be evicted, but the situation may improve.
     deploy(&mut audited, 2, &json!({}), Some(json!({"minAvailable": 3})));
     let lame: Pod = typed(json!({
         "metadata": {
@@ -232,7 +232,7 @@ fn a_pod_that_is_needed_for_now_is_deleted_after_ten_tries() {
         "spec": {"containers": [{"name": "c", "image": "web:1"}]},
     }));
     let admin = audited.admin.clone();
-    // Of another owner, or the Deployment would adopt it.
+    // With another owner; otherwise the Deployment would adopt it.
     let mut lame = lame;
     lame.metadata.labels.insert("pod-template-hash".to_owned(), "none".to_owned());
     audited.run(Api::all(&admin, SHOOT).create(&lame)).expect("the pod is created");
@@ -280,7 +280,7 @@ fn with_claim(name: &str, node: &str) -> Pod {
     }))
 }
 
-/// Pods with a claim each, whose volumes can be reached from everywhere.
+/// Creates pods with a claim each, whose volumes are accessible from all nodes.
 fn with_volumes(audited: &mut Audited, names: &[&str]) {
     let admin = audited.admin.clone();
     let class: StorageClass = typed(json!({"metadata": {"name": "disk"}, "provisioner": "disks.example.com"}));
@@ -324,7 +324,7 @@ fn pods_with_claims_go_one_after_the_other() {
     assert_eq!(volumes(&mut audited), before, "claims stay, with what is in them");
 }
 
-/// A claim that is not there has no volume to wait for: its pods go in their turn, and nobody waits for them.
+/// A missing claim has no volume: its pods are evicted in their turn, and the drain does not wait for volumes.
 #[test]
 fn pods_whose_claims_have_no_volumes_are_not_waited_for() {
     let mut audited = cluster(13, 1);
@@ -401,7 +401,7 @@ fn a_provider_that_refuses_is_asked_again() {
 
 /// "A Node deleted by hand (its Machine becomes Unknown, then Failed, and is replaced)".
 #[test]
-fn a_node_that_somebody_deletes_comes_back_as_another_one() {
+fn a_deleted_node_is_replaced() {
     let mut audited = cluster(9, 2);
     deploy(&mut audited, 2, &json!({}), None);
     let node = all::<Node>(&mut audited, SHOOT).remove(0).metadata.name;
@@ -429,7 +429,7 @@ fn a_node_that_somebody_deletes_comes_back_as_another_one() {
 }
 
 #[test]
-fn a_machine_that_somebody_deletes_is_drained_and_replaced() {
+fn a_deleted_machine_is_drained_and_replaced() {
     let mut audited = cluster(10, 2);
     deploy(&mut audited, 4, &json!({}), None);
     let (name, _) = machines(&mut audited).remove(0);
@@ -445,8 +445,8 @@ fn a_machine_that_somebody_deletes_is_drained_and_replaced() {
     assert!(left.len() == 4 && left.iter().all(|(on, ends)| *on != name && !ends), "{left:?}");
 }
 
-/// A kubelet that is gone: its pods are not ready, go after five minutes, and are gone with the Node; the machine is
-/// replaced when its health time-out has passed. A second one has to wait.
+/// A node without a kubelet: its pods are not ready, are evicted after five minutes, and are deleted with the Node; the
+/// machine is replaced when its health timeout has passed. A second machine has to wait.
 #[test]
 fn a_node_without_a_kubelet_loses_its_pods_and_is_replaced() {
     let mut audited = cluster(11, 3);
@@ -535,7 +535,7 @@ fn a_pool_that_shrinks_faster_than_its_machines_go_is_frozen_until_they_are_gone
     let shown = all::<MachineDeployment>(&mut audited, SEED).remove(0);
     let condition = shown.status.conditions.iter().find(|condition| condition.r#type == "Frozen");
     assert_eq!(condition.map(|condition| condition.reason.as_str()), Some("OverShootingReplicaCount"));
-    // More are wanted again while the old ones still go: five are held by the budget.
+    // More replicas are requested while the old machines terminate: the budget delays five of them.
     scale(&mut audited, 2);
     let later = (audited.landscape.now() + TimeDelta::minutes(3)).to_rfc3339();
     audited.until(&later);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Worker pools become nodes: the simulated provider alone, asked as gardenlet asks it.
+//! Worker pools become nodes: the simulated provider alone, with requests like gardenlet's.
 
 use api::core::Shoot;
 use api::extensions::{
@@ -22,7 +22,7 @@ pub(crate) const SHOOT: &str = "shoot--demo--local";
 const CONFIGURATION: &str = "gardener-node-agent-local";
 const SECRET_NAME: &str = "worker.gardener.cloud/gardener-node-agent-secret-name";
 
-/// A landscape without gardenlet, in which the cluster and the control plane namespace of a shoot exist.
+/// A landscape without gardenlet, with the cluster and the control plane namespace of a shoot.
 pub(crate) fn landscape(seed: u64) -> Audited {
     landscape_of(Options::new(seed, evening()))
 }
@@ -140,7 +140,7 @@ pub(crate) fn nodes(audited: &mut Audited) -> Vec<(String, String)> {
 pub(crate) fn until_worker_succeeds(audited: &mut Audited, limit: &str) {
     let limit = support::instant(limit);
     loop {
-        audited.landscape.settle().expect("everybody settles");
+        audited.landscape.settle().expect("it settles");
         let workers = Api::<Worker>::namespaced(&audited.admin, SEED, SHOOT);
         let worker = audited.run(workers.get("local")).expect("the Worker is there");
         let succeeded = worker.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded");
@@ -183,7 +183,7 @@ fn a_worker_becomes_running_nodes() {
     assert!(left.is_empty(), "tokens go when their machines have joined: {left:?}");
 }
 
-/// A machine that was created joins with a token of its own.
+/// A new machine joins with its own token.
 #[test]
 fn a_new_machine_has_a_bootstrap_token_until_it_has_joined() {
     let mut audited = landscape(9);
@@ -263,7 +263,7 @@ fn a_deleted_worker_takes_its_machines_along() {
     assert_eq!(all::<Node>(&mut audited, SHOOT), []);
 }
 
-/// The handshake: annotation gone, generation observed, last operation `Succeeded`; nothing more is written afterwards.
+/// The handshake: annotation removed, generation observed, last operation `Succeeded`; no further writes afterwards.
 #[test]
 fn extension_objects_are_answered_once() {
     let mut audited = landscape(4);
@@ -382,8 +382,8 @@ fn check_hibernation(options: Options) {
     assert_eq!(all::<MachineSet>(&mut audited, SEED).len(), 1, "the same set is scaled");
 }
 
-/// The order of timers, of deliveries and of work changes nothing about the bounds of a roll-out, which the auditor
-/// checks after each instant, nor about where it ends.
+/// The order of timers, of deliveries and of work affects neither the bounds of a roll-out, which the auditor checks
+/// after each instant, nor its final state.
 #[test]
 fn roll_outs_keep_their_bounds_under_explored_schedules() {
     for schedule in 0..12 {

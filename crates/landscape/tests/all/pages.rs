@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Web pages over a landscape with a history: now and at moments of the past, as an administrator and as somebody else.
+//! Web pages over a landscape with a history: now and at past moments, as an administrator and as another user.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) struct Browser {
     cookie: String,
 }
 
-/// An answer.
+/// Response of the dashboard.
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
     pub(crate) text: String,
@@ -83,7 +83,7 @@ impl Browser {
         self.send(audited, request)
     }
 
-    /// Sends a form as a page has it: with its token, from the same origin.
+    /// Sends a form as the page does: with its token, from the same origin.
     pub(crate) fn post(&self, audited: &Audited, page: &str, action: &str, fields: &str) -> Answer {
         let text = self.get(audited, page).text;
         let form = text
@@ -99,7 +99,7 @@ impl Browser {
             .header("sec-fetch-site", "same-origin")
             .body(Body::from(format!("token={token}&back=/dashboard/{page}&{fields}")));
         let answer = self.send(audited, request.expect("a request"));
-        // A page in answer to a form has an address of its own.
+        // A page in response to a form has an address of its own.
         match answer.location.strip_prefix("/dashboard/").filter(|to| to.starts_with("do/")) {
             Some(to) => self.get(audited, to),
             None => answer,
@@ -124,7 +124,8 @@ fn before_update(audited: &Audited) -> u64 {
     raised.expect("the story raises it").revision.0 - 1
 }
 
-/// What every page has: one heading of the first rank, unique ids, no styles or scripts in it, nothing from elsewhere.
+/// Common properties of pages: one heading of the first rank, unique ids, no inline styles or scripts, no external
+/// resources.
 #[track_caller]
 fn check_document(path: &str, answer: &Answer) {
     let text = &answer.text;
@@ -149,7 +150,7 @@ fn check_document(path: &str, answer: &Answer) {
     }
 }
 
-/// Pages, with queries that show more of them.
+/// Pages, with queries that expand them.
 const PAGES: [&str; 10] = [
     "clusters",
     "clusters/demo/local",
@@ -191,16 +192,16 @@ fn the_past_is_what_was_true_then() {
     let then = browser.get(&audited, &format!("clusters?at={past}")).text;
     assert!(then.contains("1.26.4") && !then.contains("1.27.1 "), "{then}");
     assert!(then.contains(&format!("terrarium at {past} get shoots -A -o wide")), "the command is of then: {then}");
-    // The bar leads to the change and back.
+    // The bar links to the change and back.
     assert!(then.contains("id=\"bar-next\"") && then.contains("id=\"bar-now\""), "{then}");
     assert!(now.contains("Kubernetes 1.26.4 → 1.27.1"), "a mark tells the roll-out: {now}");
     let windows =
         now.split("window to come ").nth(1).and_then(|rest| rest.split('<').next()?.trim().parse::<u32>().ok());
     assert!(windows.is_some_and(|count| (29..=31).contains(&count)), "one a day for 30 days: {windows:?}");
-    // Its machines are told along the time of its roll-out.
+    // Its machines are listed in the order of the roll-out.
     let cluster = browser.get(&audited, "clusters/demo/local").text;
     assert!(cluster.contains("Machines along time") && cluster.contains(" new and running"), "{cluster}");
-    // A cluster that was not there yet.
+    // A cluster that did not exist yet.
     let before = browser.get(&audited, "clusters/demo/local?at=2023-07-27T19:58:00Z");
     assert_eq!(before.code, StatusCode::NOT_FOUND);
     assert!(before.text.contains("did not exist then") && before.text.contains("It was created at"), "{}", before.text);
@@ -209,7 +210,7 @@ fn the_past_is_what_was_true_then() {
 }
 
 #[test]
-fn what_is_no_moment_is_said() {
+fn invalid_moments_are_reported() {
     let (audited, _) = force_update(LandscapeOptions::new(11, evening()));
     let browser = Browser::of(&audited, admin());
     for (at, code, text) in [
@@ -289,7 +290,7 @@ fn faults_are_injected_and_cleared_by_forms() {
         listed.contains("task-fails injected") && listed.contains("0/2") && listed.contains("any Shoot"),
         "{listed}"
     );
-    // What the API refuses is said in its words, and the form is as it was.
+    // The API's error message is shown, and the form keeps its input.
     let refused = browser.post(&audited, page, "fault-inject", "kind=task-fails&times=0&set-message=lost");
     assert_eq!(refused.code, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.text);
     assert!(refused.text.contains("422 Invalid") && refused.text.contains("value=\"lost\""), "{}", refused.text);
@@ -310,7 +311,7 @@ fn faults_are_injected_and_cleared_by_forms() {
 fn the_present_is_untouched_by_looking() {
     let (audited, _) = force_update(LandscapeOptions::new(11, evening()));
     let browser = Browser::of(&audited, admin());
-    // What its controllers still write at this instant is not the pages'.
+    // Later writes of controllers at this instant are not the pages'.
     audited.landscape.settle().expect("it settles");
     let head = audited.landscape.log().head();
     for page in PAGES {

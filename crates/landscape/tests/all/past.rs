@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The index of the past: at any moment its rows are what the API's exact lists give.
+//! Index of the past: at any moment its rows equal the API's exact lists.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use serde_json::Value;
 
 use crate::support::{evening, force_update};
 
-/// Moments that are compared.
+/// Number of compared moments.
 const MOMENTS: u64 = 200;
 
-/// The exact list of a kind of all clusters at a revision.
+/// Exact list of a kind in all clusters at a revision.
 async fn list<K: Resource>(context: &Context, cluster: &str, at: Revision) -> Vec<(String, K)> {
     let path = format!(
         "/clusters/{cluster}/{}{}/{}/{}?resourceVersion={at}&resourceVersionMatch=Exact",
@@ -69,8 +69,8 @@ fn counts<K>(
     counts
 }
 
-/// Asserts that maintenance will do to a Shoot what it will do to the Shoot of its row; `false`: the row says that it does not
-/// know all of it.
+/// Asserts that maintenance has the same effect on a Shoot and on the Shoot of its row; returns false if the row is
+/// marked as incomplete.
 fn is_foreseen_by_its_row(rows: &Rows, shoot: &Shoot) -> bool {
     let name = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
     let row = rows.shoots.get(name.as_str()).expect("a row");
@@ -168,7 +168,7 @@ fn rows_at_any_moment_equal_the_exact_lists() {
 }
 
 #[test]
-fn what_is_forgotten_is_not_shown() {
+fn compacted_history_is_not_shown() {
     let (audited, _) = force_update(Options::new(5, evening()));
     let landscape = &audited.landscape;
     let log: Arc<dyn EventLog> = Arc::new(landscape.log().clone());
@@ -181,7 +181,7 @@ fn what_is_forgotten_is_not_shown() {
             assert_eq!(index.at(at).await, Err(NoMoment::Forgotten(Revision(at.0 + 10))));
             assert!(!before.seeds.is_empty());
             index.at(log.head()).await.expect("the head");
-            // What is read now begins there, and what was read before goes.
+            // New reads begin there, and earlier rows are removed.
             index.catch_up().await.expect("it reads the log");
             let again = index.at(Revision(at.0 + 20)).await.expect("it is retained");
             log.compact(Revision(at.0 + 30)).await.expect("it is not in the future");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A failed machine that is preserved, as its Shoot shows it (docs/usage/shoot/shoot_machine_preservation.md @ v1.149.0).
+//! Preservation of a failed machine, as shown in its Shoot (docs/usage/shoot/shoot_machine_preservation.md @ v1.149.0).
 
 use api::core::{Condition, Shoot};
 use api::machine::{Machine, MachineDeployment};

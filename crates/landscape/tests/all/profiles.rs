@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the requirements documents and Gardener's code differ, seen in a whole landscape under both profiles.
+//! Differences between the requirements documents and Gardener's code, in a whole landscape under both profiles.
 
 use api::core::Shoot;
 use controller::Api;
@@ -22,8 +22,8 @@ fn create(audited: &mut Audited, name: &str, version: &str) {
     audited.run(shoots.create(&shoot)).expect("the API looks at the CloudProfile only");
 }
 
-/// Row 11 (skew-and-upgrade 5.1, 5.3): Gardener v1.120.0 knows Kubernetes 1.27 to 1.32, and the documents' examples run
-/// clusters on 1.26. By the documents such a cluster works; upstream's gardenlet does not connect to it.
+/// Row 11 (skew-and-upgrade 5.1, 5.3): Gardener v1.120.0 supports Kubernetes 1.27 to 1.32, and the documents' examples
+/// run clusters on 1.26. According to the documents such a cluster works; upstream's gardenlet does not connect to it.
 #[test]
 fn a_cluster_on_a_version_that_gardener_does_not_know_works_or_fails_by_profile() {
     for profile in [Profile::Documents, Profile::Upstream] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Roll-outs of pools by release of Gardener: those that an owner starts by name (`rollout-workers`), and the end of the first
-//! form of the hash.
+//! Roll-outs of pools by release of Gardener: those that an owner requests by name (`rollout-workers`), and the end of
+//! the first form of the hash.
 
 use std::collections::BTreeSet;
 
@@ -66,7 +66,7 @@ fn pools(audited: &mut Audited) -> [BTreeSet<String>; 2] {
     ["local", "other"].map(|pool| nodes(audited, pool))
 }
 
-/// Number of Machines that were ever made.
+/// Number of Machines that were ever created.
 fn machines_made(audited: &Audited) -> usize {
     let machines = audited.entries().into_iter().filter(|entry| &*entry.key.resource == "machine.sapcloud.io/machines");
     machines.map(|entry| entry.key.name.to_string()).collect::<BTreeSet<_>>().len()
@@ -144,7 +144,7 @@ fn releases_before_135_roll_no_pool_of_several_zones() {
     assert_eq!(pools(&mut audited), [rolled, other]);
 }
 
-/// The time that the creation of a machine may take, by a pool's MachineDeployments.
+/// Time limit for the creation of a machine, by a pool's MachineDeployments.
 fn creation_timeouts(audited: &mut Audited, pool: &str) -> Vec<Option<String>> {
     let api = Api::<MachineDeployment>::namespaced(&audited.admin, "seed--local", "shoot--demo--local");
     let selector = ListOptions::labelled(&format!("worker.gardener.cloud/pool={pool}"));
@@ -210,7 +210,7 @@ fn gardenlet_146_replaces_nodes_of_the_first_form() {
     assert_eq!(pools(&mut audited), second, "once");
 }
 
-/// True if the control plane has the Secret that tells the forms of the pools.
+/// True if the control plane has the Secret with the hash forms of the pools.
 fn has_forms(audited: &mut Audited) -> bool {
     let api = Api::<Secret>::namespaced(&audited.admin, "seed--local", "shoot--demo--local");
     audited.run(api.get_opt(StoredKeys::SECRET)).expect("an answer").is_some()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rotation of a Shoot's credentials, as its owner sees it: status, Secrets, nodes.
+//! Rotation of a Shoot's credentials, from the view of its owner: status, Secrets, nodes.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ fn annotate(audited: &mut Audited, key: &str, value: &str) -> Result<Shoot, cont
     audited.run(api.patch("local", &patch))
 }
 
-/// Asks for an operation and waits for the run that carries it out; the Shoot afterwards.
+/// Requests an operation and waits for the run that performs it; returns the Shoot afterwards.
 #[track_caller]
 fn carry_out(audited: &mut Audited, operation: &str, limit: &str) -> Shoot {
     annotate(audited, OPERATION, operation).unwrap_or_else(|error| panic!("{operation}: {error}"));
@@ -62,16 +62,16 @@ fn nodes(audited: &mut Audited, pool: &str) -> BTreeSet<String> {
     of_pool.map(|node| node.metadata.name).collect()
 }
 
-/// How many Machines were ever made.
+/// Number of Machines that were ever created.
 fn machines_made(audited: &Audited) -> usize {
     let machines = audited.entries().into_iter().filter(|entry| &*entry.key.resource == "machine.sapcloud.io/machines");
     machines.map(|entry| entry.key.name.to_string()).collect::<BTreeSet<_>>().len()
 }
 
-/// What the owner and the cluster's API server hold.
+/// Credentials of the owner and of the cluster's API server.
 #[derive(Debug, PartialEq)]
 struct Held {
-    /// Authorities of the API server, as kubeconfigs have them.
+    /// Authorities of the API server, as in kubeconfigs.
     bundle: String,
     /// Authority that signs kubeconfigs.
     signer: String,
@@ -135,7 +135,7 @@ fn a_rotation_of_all_credentials_rolls_nodes_exactly_once() {
     assert!(new_nodes.is_disjoint(&old_nodes) && new_nodes.len() == 3, "{old_nodes:?} {new_nodes:?}");
     assert_eq!(machines_made(&audited), 6);
     assert_eq!((certificates(&between.bundle), certificates(&between.accepted)), (2, 2));
-    assert!(between.bundle.ends_with(&before.bundle), "who knows the old authority is still answered");
+    assert!(between.bundle.ends_with(&before.bundle), "clients with the old authority can still connect");
     assert_ne!(between.signer, before.signer);
     assert_eq!(between.accepted, format!("{}{}", between.signer, before.signer), "old kubeconfigs are good");
     assert_ne!(between.ssh, before.ssh);
@@ -256,7 +256,7 @@ fn key_pair_and_passwords_rotate_in_one_run() {
     assert_eq!((shoot.metadata.annotation(OPERATION), shoot.metadata.generation), (None, generation));
 }
 
-/// Lets a task of the Shoot's flow end with an error, once.
+/// Makes a task of the Shoot's flow fail once.
 #[track_caller]
 fn fail_once(audited: &mut Audited, name: &str, task: &str, settings: &[(&str, &str)]) {
     let mut fault = Fault { metadata: ObjectMeta::named("", name), ..Fault::default() };
@@ -268,7 +268,8 @@ fn fail_once(audited: &mut Audited, name: &str, task: &str, settings: &[(&str, &
     audited.run(api.create(&fault)).expect("a valid fault");
 }
 
-/// What has begun stays begun: the phase outlives an error and a failure, nothing begins twice, and no node rolls again.
+/// A begun rotation continues: the phase survives an error and a failure, nothing begins twice, and no node rolls
+/// again.
 #[test]
 fn a_rotation_that_fails_goes_on_in_its_phase() {
     let mut audited = Audited::start(Options::new(1, evening()));
@@ -312,8 +313,8 @@ fn a_rotation_that_fails_goes_on_in_its_phase() {
     assert_eq!(certificates(&held(&mut audited).accepted), 1);
 }
 
-/// Nodes of such a pool keep their credentials until somebody selects them: until then the new ones are not prepared, and
-/// neither the pool nor the rotation goes on.
+/// Nodes of such a pool keep their credentials until a user selects them: until then the new ones are not prepared, and
+/// neither the pool nor the rotation proceeds.
 #[test]
 fn a_rotation_waits_for_pools_that_are_updated_by_hand() {
     let gates = Gates { in_place_node_updates: true, ..Gates::default() };
@@ -366,7 +367,7 @@ fn a_rotation_waits_for_pools_that_are_updated_by_hand() {
     assert!(refused.to_string().contains("is currently undergoing an in-place update"), "{refused}");
     audited.run(api.patch("local", &label(1))).expect("the other pool is not");
 
-    // A pool that is taken out is not waited for.
+    // The rotation does not wait for a removed pool.
     let remove = Patch::Json(json!([{"op": "remove", "path": "/spec/provider/workers/0"}]));
     audited.run(api.patch("local", &remove)).expect("accepted");
     let prepared = |shoot: &Shoot| phases(shoot)[0] == "Prepared";
@@ -374,14 +375,15 @@ fn a_rotation_waits_for_pools_that_are_updated_by_hand() {
     assert_eq!(shoot.status.in_place_updates, None);
 }
 
-/// Pools that wait for somebody to update them.
+/// Pools that wait for a user to update them.
 fn pending_by_hand(shoot: &Shoot) -> Vec<String> {
     let updates = shoot.status.in_place_updates.clone();
     let pending = updates.and_then(|updates| updates.pending_worker_updates);
     pending.map(|pending| pending.manual_in_place_update).unwrap_or_default()
 }
 
-/// A gardenlet that waits for an extension and sees no order any more must not take the answer to the last one for this one's.
+/// A gardenlet that waits for an extension whose operation annotation is removed must not take the result of the
+/// previous operation for that of the new one.
 #[test]
 fn an_extension_says_that_it_works_before_it_takes_the_order_away() {
     let mut audited = Audited::start(Options::new(1, evening()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the scheduler makes of Shoots that fit nowhere at first.
+//! Scheduling of Shoots that fit no seed at first.
 
 use api::core::{Condition, LastOperation, Seed, Shoot};
 use api::kubernetes::core::Event;
@@ -31,7 +31,7 @@ fn a_shoot_that_fits_nowhere_says_why_once_and_is_scheduled_when_a_seed_fits() {
     let mut landscape = Landscape::start(options).expect("a landscape that starts");
     let admin = landscape.client("admin");
     run(&landscape, preset::create(&admin));
-    // Nobody is to say that the Seed's gardenlet is missing.
+    // Otherwise it would report that the Seed's gardenlet is missing.
     landscape.stop_component(&Component::ControllerManager).expect("it stops");
 
     let seeds = Api::<Seed>::all(&admin, "garden");
@@ -58,7 +58,7 @@ fn a_shoot_that_fits_nowhere_says_why_once_and_is_scheduled_when_a_seed_fits() {
     let timers = landscape.counts().timers;
     landscape.run_until(start + chrono::TimeDelta::minutes(50)).expect("time passes");
     assert_eq!(events(&landscape, &admin).len(), 1, "nothing changed, nothing is said again");
-    assert_eq!(landscape.counts().timers, timers, "nobody asks again by time");
+    assert_eq!(landscape.counts().timers, timers, "nothing is retried by a timer");
 
     let mut visible = hidden.clone();
     visible.spec.settings.get_or_insert_default().scheduling.get_or_insert_default().visible = true;

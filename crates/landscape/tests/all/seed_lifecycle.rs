@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A gardenlet that does not show any more that it lives, and comes back.
+//! A gardenlet that stops its heartbeat, and is restarted.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn renewed(audited: &mut Audited) -> String {
     renewed.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }
 
-/// Every different `Status Reason` of a Shoot's conditions and constraints.
+/// All distinct `Status Reason` pairs of a Shoot's conditions and constraints.
 fn health(audited: &mut Audited) -> BTreeSet<String> {
     let Shoot { status, .. } = audited.shoot("local");
     let text = |condition: &Condition| match condition.status.as_str() {
@@ -53,7 +53,7 @@ fn nobody_knows_about_a_seed_whose_gardenlet_is_silent_until_it_comes_back() {
     let unknown = BTreeSet::from(["Unknown StatusUnknown: Gardenlet stopped sending heartbeats.".to_owned()]);
     let healthy = BTreeSet::from(["True".to_owned()]);
     assert_eq!((gardenlet_ready(&mut audited), health(&mut audited)), (lives.clone(), healthy.clone()));
-    // It lives, and that costs nothing.
+    // The gardenlet lives, which costs no entries.
     let entries = audited.landscape.counts().entries;
     audited.until("2023-07-27T20:30:00Z");
     assert_eq!(audited.landscape.counts().entries, entries);
@@ -63,7 +63,8 @@ fn nobody_knows_about_a_seed_whose_gardenlet_is_silent_until_it_comes_back() {
     let gardenlet = Component::Gardenlet("local".to_owned());
     audited.landscape.crash_component(&gardenlet).expect("it ends");
     assert_eq!(audited.landscape.counts().entries, entries + 1, "its last renewal is fixed");
-    // After monitorPeriod, 40 s, nobody knows about the Seed; after shootMonitorPeriod, 300 s more, about its Shoots.
+    // After monitorPeriod, 40 s, the Seed's condition becomes Unknown; after shootMonitorPeriod, 300 s more, those of
+    // its Shoots.
     audited.until("2023-07-27T20:30:40Z");
     assert_eq!(renewed(&mut audited), "2023-07-27T20:30:00Z");
     assert_eq!(gardenlet_ready(&mut audited), lives);
@@ -92,7 +93,7 @@ fn nobody_knows_about_a_seed_whose_gardenlet_is_silent_until_it_comes_back() {
     audited.landscape.replay_equals_live().expect("what is computed is left out");
 }
 
-/// A gardenlet that is back within the period was never missed.
+/// A gardenlet that is restarted within the period is not reported.
 #[test]
 fn a_gardenlet_that_is_started_again_in_time_is_not_missed() {
     let mut audited = Audited::start(Options::new(1, evening()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects of a Shoot that nothing changes: gardenlet writes no field that the definitions of its release drop.
+//! Unchanged objects of a Shoot: gardenlet writes no field that the definitions of its release drop.
 
 use std::collections::BTreeMap;
 

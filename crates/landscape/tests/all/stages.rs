@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A CloudProfile with four stages over a year, at v1.149: one second before each start, at it, and one second after it,
-//! `versions`, `CloudProfile.status`, creations of Shoots and maintenance follow the one function of states, and the forecast
-//! that was made at the beginning comes true.
+//! A CloudProfile with four stages over a year, at v1.149: one second before each start, at it, and one second after
+//! it, `versions`, `CloudProfile.status`, creations of Shoots and maintenance agree with the one function of states,
+//! and the forecast from the beginning is correct.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ const START: &str = "2026-06-01T00:00:00Z";
 const END: &str = "2027-05-31T00:00:00Z";
 const RELEASE: Release = Release(149);
 
-/// Stages of Kubernetes 1.34.3, and what "1.34" becomes from them on.
+/// Stages of Kubernetes 1.34.3, and the resolution of "1.34" from each on.
 const KUBERNETES: [(&str, State, &str); 4] = [
     ("2026-07-01T10:00:00Z", State::Preview, "1.34.2"),
     ("2026-09-01T10:00:00Z", State::Supported, "1.34.3"),
@@ -34,7 +34,7 @@ const KUBERNETES: [(&str, State, &str); 4] = [
     ("2027-03-01T10:00:00Z", State::Expired, "none"),
 ];
 
-/// Stages of image gardenlinux 1.1.0, and what "gardenlinux 1" becomes from them on.
+/// Stages of image gardenlinux 1.1.0, and the resolution of "gardenlinux 1" from each on.
 const IMAGE: [(&str, State, &str); 4] = [
     ("2026-07-02T10:00:00Z", State::Preview, "1.0.0"),
     ("2026-09-02T10:00:00Z", State::Supported, "1.1.0"),
@@ -67,7 +67,7 @@ fn profile() -> CloudProfile {
     profile
 }
 
-/// A Shoot with a pool; `auto`: whether Kubernetes and the image are updated automatically.
+/// A Shoot with a pool; `auto`: automatic updates of Kubernetes and of the image.
 fn shoot(name: &str, version: &str, image: &str, auto: (bool, bool)) -> Shoot {
     let mut shoot = preset::shoot(name);
     shoot.spec.secret_binding_name = None;
@@ -105,7 +105,7 @@ impl Year {
         let profile = profile();
         let profiles = Api::all(&admin, "garden");
         let mut stored = audited.run(profiles.create(&profile)).expect("the gate is on");
-        // A creation drops Kubernetes versions that are not available yet, as upstream; an update keeps them.
+        // As upstream, a creation drops Kubernetes versions that are not available yet; an update keeps them.
         stored.spec = profile.spec.clone();
         audited.run(profiles.replace(&stored)).expect("a valid update");
         audited.run(Api::all(&admin, "garden").create(&preset::project())).expect("a Project");
@@ -131,7 +131,7 @@ impl Year {
         self.audited.run(shoots.create(shoot)).expect("the Shoot is valid");
     }
 
-    /// Versions of Kubernetes and of the image that a Shoot would have, or what is refused.
+    /// Versions of Kubernetes and of the image that a new Shoot would get, or the rejection.
     fn tried(&mut self, version: &str, image: &str) -> Result<(String, String), String> {
         let path = "/clusters/garden/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots?dryRun=All";
         let mut body = serde_json::to_value(shoot("tried", version, image, (false, false))).expect("JSON");
@@ -146,7 +146,7 @@ impl Year {
         })
     }
 
-    /// Lets maintenance look at a Shoot at once; its versions afterwards.
+    /// Triggers maintenance of a Shoot; returns its versions afterwards.
     fn maintained(&mut self, name: &str) -> (String, String) {
         let patch = Patch::Merge(json!({ "metadata": { "annotations": { "gardener.cloud/operation": "maintain" } } }));
         let shoots = self.shoots();
@@ -160,7 +160,7 @@ impl Year {
         self.audited.run(World::of_landscape(&admin, RELEASE)).expect("a world")
     }
 
-    /// States of Kubernetes 1.34.3 and gardenlinux 1.1.0, which all places agree about.
+    /// States of Kubernetes 1.34.3 and gardenlinux 1.1.0, which must be the same everywhere.
     fn states(&mut self) -> (State, State) {
         let now = self.audited.landscape.now();
         let moment = Moment::new(now, RELEASE);
@@ -175,7 +175,7 @@ impl Year {
         let images = &status.machine_images[0].versions;
         let told = [&kubernetes[1].classification, &images[1].classification];
         assert_eq!(told, [&expected.0.to_string(), &expected.1.to_string()], "status at {now}");
-        // A version is taken while it is neither unavailable nor expired.
+        // A version is accepted while it is neither unavailable nor expired.
         let full = self.tried("1.34.3", "2.0.0");
         assert_eq!(full.is_ok(), expected.0.is_active(), "{now}: {full:?}");
         let full = self.tried("1.35.0", "1.1.0");
@@ -186,7 +186,7 @@ impl Year {
         expected
     }
 
-    /// Version that "1.34" becomes, or `none`.
+    /// Resolution of "1.34", or `none`.
     fn kubernetes_default(&mut self) -> String {
         self.tried("1.34", "2.0.0").map_or_else(
             |refused| {
@@ -199,7 +199,7 @@ impl Year {
         )
     }
 
-    /// Version that "gardenlinux 1" becomes. An expired version is chosen and then refused.
+    /// Resolution of "gardenlinux 1". An expired version is chosen and then rejected.
     fn image_default(&mut self) -> String {
         match self.tried("1.35.0", "1") {
             Ok((_, image)) => image,
@@ -223,7 +223,7 @@ fn cut(time: DateTime<Utc>) -> DateTime<Utc> {
     DateTime::from_timestamp(time.timestamp(), 0).expect("in range")
 }
 
-/// Changes that the forecast of a Shoot tells.
+/// Changes in the forecast of a Shoot.
 fn foretold(world: &World, name: &str, from: &str) -> BTreeSet<Change> {
     let forecast = Forecast::of(world, instant(from), instant(END), &Random::new(1));
     let rows = forecast.rows.into_iter().filter(|row| row.shoot == format!("{}/{name}", preset::NAMESPACE));
@@ -231,7 +231,7 @@ fn foretold(world: &World, name: &str, from: &str) -> BTreeSet<Change> {
     rows.filter_map(|row| Some((name.to_owned(), cut(row.change.time), row.change.from?, row.change.to?))).collect()
 }
 
-/// Changes of the Shoots with such names in the log.
+/// Changes of the named Shoots in the log.
 fn told(audited: &Audited, names: &[&str]) -> BTreeSet<Change> {
     let mut changes = BTreeSet::new();
     for name in names {
@@ -256,8 +256,8 @@ fn told(audited: &Audited, names: &[&str]) -> BTreeSet<Change> {
 #[test]
 fn four_stages_over_a_year_mean_the_same_everywhere() {
     let mut year = Year::start();
-    // As upstream, maintenance leaves out previews, but not unavailable versions: one of Kubernetes is taken at once, and
-    // gardener-apiserver refuses one of an image.
+    // As upstream, maintenance skips previews, but not unavailable versions: one of Kubernetes is used at once, and
+    // gardener-apiserver rejects one of an image.
     year.create(&shoot("early", "1.34.2", "1.0.0", (true, false)));
     year.create(&shoot("barred", "1.34.2", "1.0.0", (false, true)));
     let world = year.world();
@@ -269,7 +269,7 @@ fn four_stages_over_a_year_mean_the_same_everywhere() {
 
     let second = TimeDelta::seconds(1);
     let (mut kubernetes, mut image) = (State::Unavailable, State::Unavailable);
-    // As upstream: of an image, a version that is not available yet is chosen, and then refused.
+    // As upstream, an image version that is not available yet is chosen, and then rejected.
     let (mut kubernetes_default, mut image_default) = ("1.34.2", "1.1.0");
     for (index, (of_kubernetes, of_image)) in KUBERNETES.into_iter().zip(IMAGE).enumerate() {
         let (start, state, default) = of_kubernetes;
@@ -278,7 +278,7 @@ fn four_stages_over_a_year_mean_the_same_everywhere() {
             assert_eq!(year.states(), (kubernetes, image), "{before}");
             assert_eq!(year.kubernetes_default(), kubernetes_default, "{before}");
         }
-        // Maintenance at the start itself does nothing yet.
+        // Maintenance at the start itself has no effect yet.
         match state {
             State::Supported => assert_eq!(year.maintained("asked").0, "1.34.2"),
             State::Expired => assert_eq!(year.maintained("pushed").0, "1.34.3"),
@@ -315,7 +315,7 @@ fn four_stages_over_a_year_mean_the_same_everywhere() {
             _ => {}
         }
         if index == 0 {
-            // A preview may be named in full, and stays until it expires.
+            // A preview may be named in full, and remains until it expires.
             year.create(&shoot("stays", "1.34.3", "1.1.0", (false, false)));
             year.create(&shoot("pushed", "1.34.3", "1.1.0", (false, false)));
             year.create(&shoot("updated", "1.34.2", "1.0.0", (true, true)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a landscape has before anybody uses it.
+//! Initial objects of a landscape.
 
 use api::core::{ControllerRegistration, Seed};
 use api::kubernetes::core::Namespace;
@@ -26,7 +26,7 @@ fn a_landscape_starts_with_what_an_operator_gives_it() {
 }
 
 #[test]
-fn what_is_served_is_what_the_log_holds() {
+fn served_objects_equal_the_log() {
     let audited = Audited::start(Options::new(1, evening()));
     audited.landscape.replay_equals_live().expect("the same");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The story of a Shoot on an expired version, as the documents tell it
-//! (docs/usage/shoot/shoot_maintenance.md, docs/usage/shoot-operations/shoot_versions.md).
+//! History of a Shoot on an expired version, as described in the documents (docs/usage/shoot/shoot_maintenance.md,
+//! docs/usage/shoot-operations/shoot_versions.md).
 
 use std::collections::BTreeSet;
 
@@ -103,7 +103,8 @@ fn without_the_maintenance_controller_nothing_is_updated() {
     }
 }
 
-/// A server hands clients of its own process what it has in memory: it must be what they would have read.
+/// A server passes decoded objects to clients of its own process: they must equal the objects decoded from the response
+/// bytes.
 #[test]
 fn objects_in_memory_are_what_their_bytes_say() {
     let (mut audited, _) = force_update(Options::new(1, evening()));

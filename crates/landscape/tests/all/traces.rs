@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Recorded roll-outs (`rollout-hand.jsonl`), replayed through the real controllers: provider-local, machine-controller-manager
-//! and the controllers of the shoot cluster, with the durations of the recording and without jitter.
+//! Recorded roll-outs (`rollout-hand.jsonl`), replayed with the real controllers: provider-local,
+//! machine-controller-manager and the controllers of the shoot cluster, with the durations of the recording and without
+//! jitter.
 //!
-//! Nodes have no pods here, so the whole time of a recorded drain and deletion is the VM's.
+//! Nodes have no pods here, so the whole duration of a recorded drain and deletion is the VM's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +28,7 @@ fn vector(id: &str) -> Value {
     parsed.find(|vector| vector["id"] == id).unwrap_or_else(|| panic!("{id} is recorded"))
 }
 
-/// Makes joining, and leaving, last as long as recorded.
+/// Sets the recorded durations of joining and removal.
 fn set_timing(audited: &mut Audited, timing: &Value) {
     let seconds = |key: &str| timing[key].as_i64().expect("seconds");
     let durations = [
@@ -46,7 +47,7 @@ fn set_timing(audited: &mut Audited, timing: &Value) {
     audited.run(timings.create(&timing)).expect("the timing is valid");
 }
 
-/// The pool that is recorded: as many zones as it has MachineDeployments.
+/// The recorded pool: as many zones as it has MachineDeployments.
 fn recorded_pool(vector: &Value) -> Worker {
     let deployments = vector["initial"]["mds"].as_object().expect("MachineDeployments");
     let first = deployments.values().next().expect("one at least");
@@ -65,7 +66,8 @@ fn zone_of(name: &str) -> &str {
     name.rsplit('-').next().unwrap_or_default()
 }
 
-/// What there is, in the words of the recordings, by zone. `old_sets` were there before the change.
+/// Present machines and replicas in the terms of the recordings, by zone. `old_sets`: MachineSets from before the
+/// change.
 fn state(audited: &mut Audited, old_sets: &BTreeSet<String>) -> BTreeMap<String, BTreeMap<&'static str, i64>> {
     let deployments = all::<MachineDeployment>(audited, SEED);
     let sets = all::<MachineSet>(audited, SEED);
@@ -119,10 +121,10 @@ fn state(audited: &mut Audited, old_sets: &BTreeSet<String>) -> BTreeMap<String,
 
 fn until(audited: &mut Audited, instant: DateTime<Utc>) {
     audited.until(&instant.to_rfc3339());
-    audited.landscape.settle().expect("everybody settles");
+    audited.landscape.settle().expect("it settles");
 }
 
-/// Replays a recording: what is there at each of its instants, and until the next one.
+/// Replays a recording: compares the state at each of its instants, and until the next one.
 fn replay(id: &str) {
     let vector = vector(id);
     let mut audited = landscape(1);
@@ -134,7 +136,7 @@ fn replay(id: &str) {
 
     let began = audited.landscape.now();
     change(&mut audited, |pool| pool.machine_image.version = "1096.1.0".into());
-    audited.landscape.settle().expect("everybody settles");
+    audited.landscape.settle().expect("it settles");
     let recorded = vector["trace"].as_array().expect("a trace");
     for (index, entry) in recorded.iter().enumerate() {
         let at = |entry: &Value| began + TimeDelta::seconds(entry["t"].as_i64().expect("seconds"));

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The transport of a landscape: HTTPS to one server.
 //!
-//! Requests share a connection of HTTP/2; watches may have HTTP/1.1 connections of their own, so that a slow one holds
-//! up nobody else. Bodies of responses are streams; bodies of requests are read whole before they are sent, unless the request
-//! is [`Streamed`].
+//! Requests share a connection of HTTP/2; watches may have HTTP/1.1 connections of their own, so that a slow one does
+//! not delay other requests. Bodies of responses are streams; bodies of requests are read completely before they are
+//! sent, unless the request is [`Streamed`].
 //!
-//! **Invariants.** The server's certificate is verified against the given authorities only, on wall time, unless the options
-//! are `insecure`; no proxy, no
-//! redirect and nothing else of the environment is taken into account. Nothing is retried: the sender knows whether
-//! a request may be repeated.
+//! **Invariants.** The server's certificate is verified against the given authorities only, on wall time, unless the
+//! options are `insecure`; no proxy, no redirect and nothing else of the environment is taken into account. Nothing is
+//! retried: the sender knows whether a request may be repeated.
 
 mod trust;
 
@@ -35,20 +34,20 @@ use self::trust::{Trusted, Unverified};
 use crate::pki::Pair;
 use crate::transport::{Body, BodyError, Request, Response, Transport, TransportError};
 
-/// How long a connection may take to come up.
+/// Time limit for the establishment of a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// After how long an idle connection is tested, and how long the test may take: within a machine, where only a stopped
-/// process does not answer, and over a network, where connections break without notice.
+/// Interval and timeout of keep-alive pings within a machine, where only a stopped process does not answer.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
+/// Interval and timeout of keep-alive pings over a network, where connections break without notice.
 const PING_OVER_NETWORK: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
-/// Bytes of the head of an answer, at most.
+/// Maximum size of a response head in bytes.
 const HEAD: u32 = 1 << 20;
-/// Bytes that may be on the way and unread: of one answer, and of all that share a connection.
+/// Flow-control windows in bytes: of one response, and of all that share a connection.
 const WINDOWS: (u32, u32) = (2 << 20, (1 << 31) - 1);
-/// How long a request that is not [`Lasting`] waits for its response to begin.
+/// Time limit for the beginning of a response, unless the request is [`Lasting`].
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Who the client is.
+/// Credentials of the client.
 #[derive(Clone, Default)]
 pub enum Credentials {
     /// No credentials: the user is `system:anonymous`.
@@ -70,67 +69,67 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Extension of a request whose answer may let wait, as that of a long poll: it has no time-out, and runs over what
-/// watches run over.
+/// Extension of a request whose response may take long, like that of a long poll: it has no timeout, and uses the
+/// connections of watches.
 #[derive(Clone, Copy, Debug)]
 pub struct Lasting;
 
-/// Extension of a request whose body is sent as it comes, while the answer is read already.
+/// Extension of a request whose body is streamed, while the response is read already.
 #[derive(Clone, Copy, Debug)]
 pub struct Streamed;
 
-/// What a connection of a watch looks like.
+/// Connections of watches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Watches {
-    /// A stream of the connection that everything shares.
+    /// A stream of the connection shared by all requests.
     #[default]
     Shared,
-    /// A connection of HTTP/1.1 for each.
+    /// An HTTP/1.1 connection for each watch.
     Http1,
 }
 
-/// How far away a server is.
+/// Distance of a server, which determines the timeouts of idle connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// On this machine.
+    /// The server is on this machine.
     #[default]
     Machine,
-    /// Perhaps on another one: an idle connection is tested and given up sooner.
+    /// The server may be on another machine: an idle connection is tested and closed sooner.
     Network,
 }
 
-/// Where a server is, and as which user requests are sent.
+/// Address of a server, and credentials for its requests.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// `host:port`.
     pub server: String,
     /// Addresses of the host of `server`; empty: those of the name service.
     pub addresses: Vec<SocketAddr>,
-    /// Certificates, as PEM, of which the server's must be one or be signed by one.
+    /// Accepted server certificates or their authorities, as PEM.
     pub authorities: String,
     /// Accepts every certificate of the server; `authorities` are ignored.
     pub insecure: bool,
-    /// The user.
+    /// Credentials of the client.
     pub credentials: Credentials,
-    /// What watches run over.
+    /// Connections of watches.
     pub watches: Watches,
-    /// How far away the server is.
+    /// Distance of the server.
     pub reach: Reach,
-    /// Header `User-Agent` of requests that bring none: `component/version`.
+    /// Default of header `User-Agent`: `component/version`.
     pub user_agent: String,
 }
 
-/// Why there is no transport.
+/// Error in the options of a transport.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot set up HTTPS to {server}: {reason}")]
 pub struct OptionsError {
     /// The server.
     pub server: String,
-    /// What is wrong with the options.
+    /// Description of the error.
     pub reason: String,
 }
 
-/// A transport over HTTPS. It connects when it is used.
+/// Creates a transport over HTTPS. It connects with the first request.
 ///
 /// # Errors
 /// Certificates, keys, or header values that cannot be used.
@@ -200,7 +199,7 @@ impl Sender {
     }
 }
 
-/// A body that may be shared between threads, as reqwest demands and never does.
+/// A body that is `Sync`, as reqwest requires without ever sharing it.
 struct Sent(Mutex<Body>);
 
 impl http_body::Body for Sent {
@@ -212,7 +211,7 @@ impl http_body::Body for Sent {
     }
 }
 
-/// Whether a query asks for a watch, as servers read it: a value that is not `0` or `false`.
+/// True if a query requests a watch, as servers parse it: a value other than `0` or `false`.
 pub fn is_watch(query: Option<&str>) -> bool {
     query.unwrap_or_default().split('&').any(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -238,8 +237,8 @@ fn client(options: &Options, host: &str, http1: bool) -> Result<reqwest::Client,
         .http2_keep_alive_interval(ping.0)
         .http2_keep_alive_timeout(ping.1)
         .http2_keep_alive_while_idle(true)
-        // Many ask over one connection: an answer with a large head, or one that its reader is slow with, must neither
-        // break it nor hold up the others.
+        // Many requests share one connection: a response with a large head, or one that is read slowly, must neither
+        // break it nor delay the others.
         .http2_max_header_list_size(HEAD)
         .http2_initial_stream_window_size(WINDOWS.0)
         .http2_initial_connection_window_size(WINDOWS.1);
@@ -278,14 +277,14 @@ fn failure(error: &reqwest::Error) -> TransportError {
     if error.is_connect() { TransportError::Unreachable(reason(error)) } else { TransportError::Broken(reason(error)) }
 }
 
-/// What the error comes from: those around it only say that a request failed, and which one.
+/// Message of the innermost source: the outer errors only name the failed request.
 fn reason(error: &dyn std::error::Error) -> String {
     let mut last = error;
     while let Some(source) = last.source() {
         last = source;
     }
     let text = last.to_string();
-    // Some go on with the address of a document.
+    // Some messages end with the address of a document.
     text.split(": https://").next().unwrap_or_default().to_owned()
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Verification of servers' certificates.
 //!
-//! In addition to certificates with a chain to an authority, a server's certificate that is itself one of the authorities is
-//! trusted, as in Go (crypto/x509 `Certificate.Verify`), also one that may sign others, as `openssl req -x509` makes it. Its
-//! validity, name and purpose are checked.
+//! In addition to certificates with a chain to an authority, a server's certificate that is itself one of the
+//! authorities is trusted, as in Go (crypto/x509 `Certificate.Verify`), even one that may sign others, such as those of
+//! `openssl req -x509`. Its validity, name and purpose are checked.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// The authorities of a client.
+/// Authorities of a client.
 #[derive(Debug)]
 pub(super) struct Trusted {
     authorities: Vec<CertificateDer<'static>>,
@@ -24,7 +24,7 @@ pub(super) struct Trusted {
 }
 
 impl Trusted {
-    /// Reads the authorities of a PEM text.
+    /// Parses the authorities of a PEM text.
     ///
     /// # Errors
     /// The text has no authority, or an invalid one.
@@ -82,7 +82,7 @@ impl ServerCertVerifier for Trusted {
     }
 }
 
-/// Accepts every certificate whose key the server has.
+/// Verifier that accepts every certificate whose key the server has.
 #[derive(Debug)]
 pub(super) struct Unverified(pub(super) Arc<CryptoProvider>);
 

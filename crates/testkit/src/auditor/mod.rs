@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is always true of a landscape, whatever happens in it.
+//! Invariants of a landscape.
 //!
 //! | invariant | checked |
 //! | --- | --- |
@@ -29,7 +29,7 @@ use chrono::{DateTime, Utc};
 
 use self::pods::Workload;
 
-/// An object that the auditor has rules for.
+/// An object with rules of the auditor.
 #[derive(Clone, Copy, Debug)]
 pub enum Observed<'a> {
     /// A Shoot in the garden.
@@ -46,17 +46,17 @@ pub enum Observed<'a> {
     Pod(&'a Pod),
     /// A budget in a shoot's cluster.
     Budget(&'a PodDisruptionBudget),
-    /// Anything else: only its revision counts.
+    /// Any other object: only its revision counts.
     Other,
 }
 
-/// Watches a landscape change by change and step by step.
+/// Checks a landscape change by change and step by step.
 #[derive(Debug, Default)]
 pub struct Auditor {
     revision: u64,
     last_operations: BTreeMap<String, LastOperation>,
     conditions: BTreeMap<String, BTreeMap<String, (String, Time)>>,
-    /// By the namespace in the seed (which is also the shoot's cluster) and name.
+    /// Pools by the namespace in the seed (which is also the shoot's cluster) and name.
     deployments: BTreeMap<(String, String), Pool>,
     machines: BTreeMap<(String, String), MachineState>,
     nodes: BTreeSet<(String, String)>,
@@ -69,14 +69,14 @@ struct Pool {
     replicas: i32,
     surge: i32,
     unavailable: i32,
-    /// All machines ran at some time since the number of replicas changed.
+    /// True if all machines ran at some time since the number of replicas changed.
     established: bool,
-    /// The number of replicas was lowered, and machines are left that it has no room for.
+    /// True if the number of replicas was lowered, and surplus machines are left.
     shrinks: bool,
-    /// The number of replicas changed, or a machine failed, and since then there was no instant at which all machines ran
-    /// and no update in place was under way.
+    /// True if the number of replicas changed, or a machine failed, and since then there was no instant at which all
+    /// machines ran and no in-place update was pending.
     disturbed: bool,
-    /// Machines are about to be deleted, or their nodes selected, by hand.
+    /// True if machines are about to be deleted, or their nodes selected, by hand.
     expects_trouble: bool,
 }
 
@@ -86,12 +86,12 @@ struct MachineState {
     phase: String,
     node: String,
     terminating: bool,
-    /// Its node is selected for an update in place, which is not over.
+    /// True if its node is selected for an in-place update, which is not complete.
     updates: bool,
 }
 
 impl Auditor {
-    /// An auditor of a new landscape.
+    /// Creates an auditor of a new landscape.
     pub fn new() -> Self {
         Self::default()
     }
@@ -101,7 +101,7 @@ impl Auditor {
         self.workload.made(at, by);
     }
 
-    /// Takes one change: `cluster` is the object's, `deleted` says that it is gone.
+    /// Takes one change; `cluster`: cluster of the object; `deleted`: true if the object was deleted.
     pub fn observe(&mut self, revision: u64, cluster: &str, object: Observed<'_>, deleted: bool) {
         if revision <= self.revision {
             self.violate(format!("revision {revision} after {}", self.revision));
@@ -128,18 +128,18 @@ impl Auditor {
         }
     }
 
-    /// Announces an interference by hand: the numbers of machines say nothing until all of them run again.
+    /// Announces an interference by hand: the numbers of machines are not checked until all of them run again.
     ///
-    /// A node that is selected for an update in place is drained and updated however many machines are deleted meanwhile:
-    /// machine-controller-manager counts before it selects a node, and never takes a selection back. Its machine is in phase
-    /// `Running` during the drain, so the interference lasts until such updates are over, too.
+    /// A node that is selected for an in-place update is drained and updated, however many machines are deleted in the
+    /// meantime: machine-controller-manager counts before it selects a node, and never reverts a selection. Its machine
+    /// is in phase `Running` during the drain, so the interference lasts until such updates are complete, too.
     /// Source: `reconcileOldMachineSetsInPlace` in pkg/controller/deployment_inplace.go, `drainNodeForInPlace` in
     /// pkg/util/provider/machinecontroller/machine_util.go @ machine-controller-manager v0.62.1.
     pub fn disturb(&mut self) {
         self.deployments.values_mut().for_each(|pool| pool.expects_trouble = true);
     }
 
-    /// Checks what must hold whenever nothing more happens at an instant.
+    /// Checks the invariants of an instant at which nothing more happens.
     pub fn end_of_step(&mut self) {
         let mut found = Vec::new();
         for ((namespace, name), pool) in &mut self.deployments {
@@ -190,12 +190,12 @@ impl Auditor {
         }
     }
 
-    /// What did not hold, in the order in which it was found; each thing once.
+    /// Violations in the order of their detection; each one once.
     pub fn violations(&self) -> &[String] {
         &self.violations
     }
 
-    /// Panics if something did not hold.
+    /// Panics if there is a violation.
     #[track_caller]
     pub fn assert_clean(&self) {
         assert!(self.violations.is_empty(), "invariants do not hold:\n{}", self.violations.join("\n"));
@@ -287,7 +287,7 @@ impl Auditor {
                 condition.r#type == STEPS && !is_over
             }),
         };
-        // One that failed may be replaced at the same instant.
+        // A machine that failed may be replaced at the same instant.
         let of = (key.0.clone(), state.deployment.clone());
         if let Some(pool) = self.deployments.get_mut(&of).filter(|_| state.failed()) {
             pool.disturbed = true;
@@ -319,7 +319,8 @@ impl MachineState {
     }
 }
 
-/// A condition that is always `True`: its reason says how far the update of a Node is, its instant since when.
+/// Condition that is always `True`: its reason is the step of a Node's in-place update, its transition time the start
+/// of the step.
 const STEPS: &str = "InPlaceUpdate";
 
 fn core_condition(condition: &Condition) -> (&str, &str, Time) {
@@ -330,7 +331,7 @@ fn count(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
-/// maxSurge rounded up and maxUnavailable rounded down; if both come out as 0, one may be unavailable.
+/// Returns maxSurge rounded up and maxUnavailable rounded down; if both are 0, one may be unavailable.
 fn resolve(deployment: &MachineDeployment) -> (i32, i32) {
     let replicas = deployment.spec.replicas;
     let strategy = &deployment.spec.strategy;
@@ -363,7 +364,7 @@ fn part(value: &IntOrString, of: i32, round: i32) -> i32 {
 mod tests {
     use super::*;
 
-    /// Machines of a pool as `phase[!]` (`!`: being deleted); what the auditor says of it after three machines ran.
+    /// Machines of a pool as `phase[!]` (`!`: being deleted); returns the violations after three machines ran.
     #[track_caller]
     fn check(surge: &str, unavailable: &str, machines: &str, expected: &[&str]) {
         let mut auditor = Auditor::new();
@@ -409,11 +410,11 @@ mod tests {
         check("34%", "0", "Running Running Running Pending Pending", &[]);
         check("33%", "0", "Running Running Running Pending", &[]);
         check("0", "34%", "Running Running Terminating!", &[]);
-        // A machine that failed by itself is not the roll-out's doing.
+        // A machine that failed by itself is not caused by the roll-out.
         check("1", "0", "Running Running Failed", &[]);
     }
 
-    /// A machine is deleted by hand while the node of another one is drained for its update in place, which follows.
+    /// A machine is deleted by hand while the node of another one is drained for its in-place update, which follows.
     #[test]
     fn an_interference_lasts_until_updates_in_place_are_over() {
         let counts = "shoot--demo--local/pool: 2 of 3 machines run, 0 may be unavailable";

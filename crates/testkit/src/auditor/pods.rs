@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pods of nodes that are drained.
+//! Invariants of pods on drained nodes.
 //!
-//! A drain may ignore budgets when it is forced: by a label of the Machine, by a Node that has been lost for more than 5
-//! minutes, or by time. The earliest time is that at which the evictions of a pod that was refused from the beginning have
+//! A forced drain may ignore budgets: by a label of the Machine, by a Node that has been lost for more than 5 minutes,
+//! or by time. The earliest time is that at which the evictions of a pod that was refused from the beginning have
 //! reached the limit of retries.
 
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ struct NodeState {
     is_cordoned: bool,
     /// Instant since which the Node is not Ready.
     lost: Option<DateTime<Utc>>,
-    /// Instant since which the Node is selected for an update in place.
+    /// Instant since which the Node is selected for an in-place update.
     selected: Option<DateTime<Utc>>,
 }
 
@@ -170,7 +170,7 @@ impl Workload {
         !self.by.starts_with("system:") && !self.by.starts_with(user::PROVIDER_LOCAL_PREFIX)
     }
 
-    /// True if the drain of a node is forced by now, or there is nothing to drain.
+    /// True if the drain of a node is forced by now, or if no Machine is known for it.
     fn may_go_without_asking(&self, node: &Place) -> bool {
         let Some(machine) = self.machines.get(node) else { return true };
         let known = self.nodes.get(node);
@@ -208,7 +208,7 @@ fn place(cluster: &str, namespace: &str, name: &str) -> Place {
     (cluster.to_owned(), namespace.to_owned(), name.to_owned())
 }
 
-/// True for pods that drains leave: mirror pods and those of DaemonSets.
+/// True for pods that drains ignore: mirror pods and those of DaemonSets.
 fn stays(pod: &Pod) -> bool {
     let owners = &pod.metadata.owner_references;
     pod.metadata.annotations.contains_key(annotation::MIRROR_POD)
@@ -235,7 +235,7 @@ mod tests {
         DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
     }
 
-    /// Node `n` of a Machine that is deleted at 0, and pods `a` and `b` on it, of which one has to be healthy.
+    /// Node `n` of a Machine that is deleted at 0, and pods `a` and `b` on it, of which one must be healthy.
     fn draining() -> Workload {
         let mut pods = Workload::default();
         pods.made(at(0), CLUSTER);
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(pods.pod(SHOOT, &pod("a"), true), [text]);
         assert_eq!(pods.pod(SHOOT, &ending("b"), false), [""; 0], "it is asked to end");
         assert_eq!(pods.pod(SHOOT, &ending("b"), true), [""; 0]);
-        // Without a grace period it ends when it is asked to, but not with its node.
+        // Without a grace period it is deleted at its eviction, but not with its node.
         let mut sudden = pod("a");
         sudden.spec.termination_grace_period_seconds = Some(0);
         assert_eq!(draining().pod(SHOOT, &sudden, true), [""; 0]);

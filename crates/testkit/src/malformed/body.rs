@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects by their schema, patches, options, and what is done to their bytes.
+//! Bodies: objects by their schema, patches, options, and mutations of their bytes.
 
 use apimachinery::schema::{Node, ObjectSchema};
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ const PATCHES: [&str; 4] = [
     "application/json-patch+json",
     "application/apply-patch+yaml",
 ];
-/// How deep objects go; there are kinds that hold themselves.
+/// Maximum depth of objects; some kinds are recursive.
 const DEPTH: usize = 9;
 
 /// Texts, the ordinary ones first.
@@ -96,7 +96,7 @@ const TIMES: [&str; 6] = [
     "1969-12-31T23:59:59Z",
     "2016-12-31T23:59:59Z",
 ];
-/// Pieces that mean something to a parser.
+/// Pieces of text with a meaning for a parser.
 const PIECES: [&str; 30] = [
     "[",
     "]",
@@ -130,7 +130,7 @@ const PIECES: [&str; 30] = [
     "\t",
 ];
 
-/// A value that fits a node.
+/// Draws a value that fits a node.
 pub(super) fn fitting(draws: &mut Draws<'_>, node: &Node, name: &str, depth: usize) -> Value {
     match node {
         Node::Object(reference) => object(draws, reference.get(), depth),
@@ -202,7 +202,7 @@ fn integer(draws: &mut Draws<'_>, bits: u8, signed: bool) -> Value {
     }
 }
 
-/// A value of no particular kind.
+/// Draws a value of any type.
 pub(super) fn any(draws: &mut Draws<'_>, depth: usize) -> Value {
     match draws.below(if depth == 0 { 6 } else { 8 }) {
         0 => Value::Null,
@@ -237,7 +237,7 @@ pub(super) fn any(draws: &mut Draws<'_>, depth: usize) -> Value {
     }
 }
 
-/// Pointers to every value of a tree.
+/// Returns pointers to every value of a tree.
 fn places(tree: &Value) -> Vec<String> {
     fn walk(tree: &Value, at: &str, all: &mut Vec<String>) {
         all.push(at.to_owned());
@@ -260,7 +260,7 @@ fn places(tree: &Value) -> Vec<String> {
     all
 }
 
-/// Puts values of another type somewhere, now and then.
+/// Occasionally replaces values by ones of another type.
 fn with_wrong_values(draws: &mut Draws<'_>, tree: &mut Value) {
     for _ in 0..draws.one(&[0, 0, 0, 1, 1, 2]) {
         let places = places(tree);
@@ -272,7 +272,7 @@ fn with_wrong_values(draws: &mut Draws<'_>, tree: &mut Value) {
     }
 }
 
-/// Cuts, repeats, flips and inserts, now and then.
+/// Occasionally cuts, repeats, flips and inserts bytes.
 pub(super) fn changed(draws: &mut Draws<'_>, bytes: &mut Vec<u8>) {
     for _ in 0..draws.one(&[0, 0, 0, 0, 1, 1, 2, 4]) {
         let at = draws.below(bytes.len() + 1);
@@ -303,7 +303,7 @@ pub(super) fn changed(draws: &mut Draws<'_>, bytes: &mut Vec<u8>) {
     }
 }
 
-/// A body that is much of the same: deep, long, or aliases of aliases.
+/// Draws an excessive body: deep, long, or aliases of aliases.
 fn excessive(draws: &mut Draws<'_>) -> Vec<u8> {
     let count = draws.one(&[10, 100, 1000, 10_001, 60_000]);
     match draws.below(6) {
@@ -325,7 +325,7 @@ fn excessive(draws: &mut Draws<'_>) -> Vec<u8> {
 }
 
 impl Target<'_> {
-    /// An object of the kind, with type and name.
+    /// Draws an object of the kind, with type and name.
     fn object(&self, draws: &mut Draws<'_>) -> Value {
         let info = self.info;
         let mut tree = fitting(draws, &(info.schema)(), "", DEPTH);
@@ -353,7 +353,7 @@ impl Target<'_> {
         tree
     }
 
-    /// Media type and body of an object.
+    /// Draws media type and body of an object.
     pub(super) fn object_body(&self, draws: &mut Draws<'_>) -> (&'static str, Vec<u8>) {
         let media =
             draws.one(&[JSON, JSON, JSON, YAML, YAML, PROTOBUF, PROTOBUF, "", "application/cbor", "text/plain"]);
@@ -373,7 +373,7 @@ impl Target<'_> {
         (media, bytes)
     }
 
-    /// Media type and body of a patch.
+    /// Draws media type and body of a patch.
     pub(super) fn patch_body(&self, draws: &mut Draws<'_>) -> (&'static str, Vec<u8>) {
         let media = draws.one(&PATCHES);
         if draws.hits(24) {
@@ -398,7 +398,7 @@ impl Target<'_> {
         (media, bytes)
     }
 
-    /// Options of a deletion; mostly none.
+    /// Draws options of a deletion; mostly none.
     pub(super) fn options_body(draws: &mut Draws<'_>) -> Vec<u8> {
         if draws.below(3) < 2 {
             return Vec::new();
@@ -412,7 +412,7 @@ impl Target<'_> {
     }
 }
 
-/// Operations of a JSON patch, at places that an object of the kind may have.
+/// Draws operations of a JSON patch, at places that an object of the kind may have.
 fn operations(draws: &mut Draws<'_>, tree: &Value) -> Value {
     let places = places(tree);
     let count = draws.below(6) + 1;
@@ -431,7 +431,7 @@ fn operations(draws: &mut Draws<'_>, tree: &Value) -> Value {
     Value::Array(all)
 }
 
-/// Puts directives of strategic merge patches beside what is there.
+/// Adds directives of strategic merge patches to existing fields.
 fn directives(draws: &mut Draws<'_>, tree: &mut Value) {
     for _ in 0..=draws.below(2) {
         let places = places(tree);

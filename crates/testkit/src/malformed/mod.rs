@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests as no client should send them, drawn from bytes.
+//! Malformed requests, drawn from bytes.
 //!
-//! The same bytes draw the same request, and fewer bytes a simpler one: a property test that is given any bytes finds the
-//! simplest request that fails. Half of the bodies fit the schema of their kind, so that they reach what lies behind
+//! The same bytes draw the same request, and fewer bytes a simpler one: a property test with arbitrary bytes finds the
+//! simplest request that fails. Half of the bodies fit the schema of their kind, so that they reach the code after
 //! decoding; the others are changed: a value of another type, a piece of text, bytes that are cut or flipped.
 //!
-//! **Deliberately absent**: what HTTP itself refuses (heads, framing); that is sent over connections, in `e2e`.
+//! **Deliberately absent**: requests that HTTP itself rejects (heads, framing); these are sent over connections, in
+//! `e2e`.
 //!
 //! **Tour.** [`Draws`] numbers from bytes; [`Target`] a resource, and requests to it; `body` objects and patches;
 //! `query` parameters.
@@ -16,12 +17,12 @@ mod query;
 use apimachinery::catalogue::ResourceInfo;
 use serde_json::Value;
 
-/// Numbers from bytes; zero once there are none left.
+/// Source of numbers from bytes; zero once there are none left.
 #[derive(Clone, Debug)]
 pub struct Draws<'a>(&'a [u8]);
 
 impl<'a> Draws<'a> {
-    /// Draws from bytes.
+    /// Creates a source from bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -36,7 +37,7 @@ impl<'a> Draws<'a> {
         }
     }
 
-    /// A number below `bound`; bounds above 65,536 are not reached.
+    /// Draws a number below `bound`; bounds above 65,536 are not reached.
     pub fn below(&mut self, bound: usize) -> usize {
         if bound <= 1 {
             return 0;
@@ -45,26 +46,26 @@ impl<'a> Draws<'a> {
         number % bound
     }
 
-    /// One of several; the first when there are no bytes left.
+    /// Draws one of several values; the first when there are no bytes left.
     ///
     /// # Panics
-    /// There is none.
+    /// `all` is empty.
     pub fn one<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 
-    /// Whether one of so many times came up; never when there are no bytes left.
+    /// True with a probability of one in `of`; false when there are no bytes left.
     pub fn hits(&mut self, of: usize) -> bool {
         self.below(of) + 1 == of.max(2)
     }
 
-    /// Whether all bytes are used.
+    /// True if all bytes are used.
     pub fn is_over(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// A request.
+/// A drawn request.
 #[derive(Clone, Debug)]
 pub struct Sent {
     /// Method.
@@ -78,19 +79,19 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Whether the answer, if it is 200, has no end that one could wait for.
+    /// True if the body of a successful response (200) has no end.
     pub fn lasts(&self) -> bool {
         self.path.contains("watch") || self.path.contains("follow")
     }
 
-    /// The request as a text for a failure.
+    /// Formats the request for an error message.
     pub fn told(&self) -> String {
         let body = String::from_utf8_lossy(&self.body);
         format!("{} {} {:?}\n{body:?}", self.method, self.path, self.headers)
     }
 }
 
-/// Server errors with a reason with which the real API server, too, answers what is the client's doing: code and a part of the
+/// Server errors with a reason that the real API server, too, returns for errors of the client: code and a part of the
 /// message.
 ///
 /// Source: apiserver pkg/storage/errors.go; gardener plugin/pkg/shoot/{validator,quotavalidator}, plugin/pkg/global/
@@ -104,17 +105,17 @@ const OF_THE_REAL_SERVER: [(u16, &str); 6] = [
     (500, "unknown volumeType class "),
 ];
 
-/// In the message of a Status: an empty reason (4), and code 500 (6).
+/// Bytes in the protobuf of a Status: an empty reason (4), and code 500 (6).
 const IN_PROTOBUF: [u8; 5] = [0x22, 0, 0x30, 0xf4, 0x03];
 
-/// What is wrong with an answer: nothing unless it is a server error of ours. Those of Go that are no Status (500 without a
-/// reason, in the words of its libraries: of strategic merge patches, of what is applied, of admission) are the real server's.
+/// Returns the text of a response that is a server error of our own; `None` otherwise. Errors of Go's libraries that
+/// have no reason (500; from strategic merge patches, server-side apply, admission) also occur on the real server.
 pub fn fault(code: u16, body: &[u8]) -> Option<String> {
     if code < 500 {
         return None;
     }
     let text = String::from_utf8_lossy(body);
-    // Answers are JSON, YAML or protobuf.
+    // Responses are JSON, YAML or protobuf.
     let status: Value = serde_yaml_ng::from_str(&text).unwrap_or_default();
     let is_without_reason = status["kind"] == "Status" && status.get("reason").is_none()
         || body.windows(IN_PROTOBUF.len()).any(|window| window == IN_PROTOBUF);
@@ -123,23 +124,23 @@ pub fn fault(code: u16, body: &[u8]) -> Option<String> {
     (!is_plain && !is_known).then(|| format!("{code} {text}"))
 }
 
-/// Turns an object into protobuf; `None` if its kind has no message.
+/// Encodes an object in protobuf; `None` if its kind has no message.
 pub type Encode<'a> = &'a dyn Fn(&Value) -> Option<Vec<u8>>;
 
-/// A resource that requests are sent to.
+/// Target resource of requests.
 #[expect(missing_debug_implementations, reason = "it holds a function")]
 pub struct Target<'a> {
-    /// Path before `/api` and `/apis`, `/clusters/garden`.
+    /// Path before `/api` and `/apis`, for example `/clusters/garden`.
     pub root: &'a str,
     /// The resource.
     pub info: &'a ResourceInfo,
-    /// A namespace that there is.
+    /// An existing namespace.
     pub namespace: &'a str,
     /// Encodes bodies in protobuf.
     pub encode: Encode<'a>,
 }
 
-/// Names of objects: few, so that requests meet.
+/// Names of objects: few, so that requests address the same objects.
 const NAMES: [&str; 8] = ["odd", "odd", "odd-1", "odd-2", "A", "..", "a%2Fb", "%00"];
 const ACCEPTED: [&str; 10] = [
     "application/json",
@@ -169,7 +170,7 @@ impl Target<'_> {
         }
     }
 
-    /// A request to the resource.
+    /// Draws a request to the resource.
     pub fn request(&self, draws: &mut Draws<'_>) -> Sent {
         let collection = self.collection();
         let (method, mut path) = match draws.below(12) {

@@ -41,7 +41,7 @@ const PIECES: [&str; 30] = [
     "a.b.c/d",
     "exists",
 ];
-/// Texts where a number, a truth value or a word is read.
+/// Texts for parameters that are numbers, booleans or words.
 const WORDS: [&str; 22] = [
     "",
     "0",
@@ -91,7 +91,7 @@ const OF_WRITES: [&str; 9] = [
     "timeout",
 ];
 
-/// A query; empty when there are no bytes left.
+/// Draws a query; empty when there are no bytes left.
 pub(super) fn draw(draws: &mut Draws<'_>, method: &str) -> String {
     let mut all = Vec::new();
     if method == "PATCH" && draws.below(4) < 3 {
@@ -115,7 +115,7 @@ fn selector(draws: &mut Draws<'_>) -> String {
     (0..draws.below(9)).map(|_| draws.one(&PIECES)).collect()
 }
 
-/// A token that pages go on from: its parts, or the whole, may be wrong.
+/// Draws a continue token: its parts, or the whole, may be invalid.
 fn token(draws: &mut Draws<'_>) -> String {
     let version = draws.one(&["meta.k8s.io/v1", "meta.k8s.io/v1", "meta.k8s.io/v2", ""]);
     let revision = draws.one(&["1", "5", "0", "-1", "\"1\"", "1e3", "9223372036854775808", "null"]);
@@ -130,7 +130,7 @@ fn token(draws: &mut Draws<'_>) -> String {
     token
 }
 
-/// With everything but letters and digits as `%XX`.
+/// Escapes everything but letters and digits as `%XX`.
 fn escaped(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
         if byte.is_ascii_alphanumeric() {

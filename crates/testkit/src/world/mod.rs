@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A world for one component: objects in, one pass of its reconcilers, out: writes, Events, and when it looks again.
+//! A world for one component and one pass of its reconcilers: objects in; writes, Events and next timer out.
 //!
-//! The component under test gets a real [`Context`]: its client, reflectors, queue and recorder are those of a landscape.
-//! Only the server behind the transport is a fake ([`server`]). The thread sleeps when nothing is runnable at the present
-//! instant; that is the end of a pass, so no test waits.
+//! The component under test gets a real [`Context`]: its client, reflectors, queue and recorder are those of a
+//! landscape. Only the server behind the transport is a fake ([`server`]). The thread parks when nothing is runnable at
+//! the present instant; that is the end of a pass, so no test sleeps.
 //!
-//! **Deliberately absent.** Defaults, admission and validation: a test says with [`World::refuse`] what the server
-//! refuses. Permissions: every user may do everything.
+//! **Deliberately absent.** Defaults, admission and validation: a test defines the server's rejections with
+//! [`World::refuse`]. Permissions: every user may do everything.
 //!
-//! **Invariants.** Time moves by [`World::advance_to`] only. Two runs of one test see the same uids, names and revisions.
+//! **Invariants.** Time moves only by [`World::advance_to`]. Two runs of one test have the same uids, names and
+//! revisions.
 
 mod route;
 mod server;
@@ -29,7 +30,7 @@ use process::{Context, Exit, Identity, Output, Tasks, Transport};
 
 use self::server::Server;
 
-/// The cluster that is meant where no other is named.
+/// Default cluster.
 const GARDEN: &str = "garden";
 
 /// Clocks, a server with objects, and the component under test.
@@ -55,23 +56,23 @@ pub struct World {
     exit: Arc<Mutex<Option<Exit>>>,
 }
 
-/// What came of a pass.
+/// Result of a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pass {
-    /// Requests that write, in their order, Events apart: `update shoots garden-dev/s {"spec":…}`.
+    /// Write requests, in their order, without Events: `update shoots garden-dev/s {"spec":…}`.
     ///
-    /// `create RESOURCE NAMESPACE/NAME`, `update …` with what it changed of the object as a merge patch (`{}`: nothing),
-    /// `update RESOURCE/SUBRESOURCE …`, `delete …`; `dry-run ` in front of what was not stored; ` refused CODE` behind what
-    /// the server did not do; `CLUSTER: ` in front for another cluster than `garden`.
+    /// `create RESOURCE NAMESPACE/NAME`, `update …` with the change of the object as a merge patch (`{}`: nothing),
+    /// `update RESOURCE/SUBRESOURCE …`, `delete …`; prefix `dry-run ` for dry runs; suffix ` refused CODE` for rejected
+    /// requests; prefix `CLUSTER: ` for another cluster than `garden`.
     pub writes: Vec<String>,
     /// Events, `Normal REASON MESSAGE`.
     pub events: Vec<String>,
-    /// When the earliest timer of the component is due.
+    /// Due time of the component's earliest timer.
     pub next: Option<DateTime<Utc>>,
 }
 
 impl Pass {
-    /// The writes of one resource, `shoots`, its subresources included.
+    /// Returns the writes of one resource, for example `shoots`, including its subresources.
     pub fn writes_of(&self, resource: &str) -> Vec<&str> {
         let is_of = |line: &&str| {
             let mut words = line.split(' ').filter(|word| *word != "dry-run" && !word.ends_with(':'));
@@ -82,7 +83,7 @@ impl Pass {
     }
 }
 
-/// Says when nothing is runnable.
+/// Notified when nothing is runnable.
 #[derive(Default)]
 struct Idle {
     is_idle: AtomicBool,
@@ -104,27 +105,27 @@ impl fmt::Debug for World {
     }
 }
 
-/// An instant in RFC 3339.
+/// Parses an instant in RFC 3339.
 ///
 /// # Panics
-/// When the text is none.
+/// The text is no such instant.
 #[track_caller]
 pub fn instant(text: &str) -> DateTime<Utc> {
     text.parse().unwrap_or_else(|error| panic!("`{text}` is no instant: {error}"))
 }
 
-/// An object from its fields, as a manifest has them; `apiVersion` and `kind` are those of the type.
+/// Creates an object from the fields of a manifest; `apiVersion` and `kind` are those of the type.
 ///
 /// # Panics
-/// When a field has a wrong type.
+/// A field has a wrong type.
 #[track_caller]
 pub fn object<K: Resource>(tree: serde_json::Value) -> K {
     read(&tree)
 }
 
 impl World {
-    /// A world without objects, at an instant in RFC 3339. The component is a gardener-component v1.120.0 until
-    /// [`World::component`] says otherwise.
+    /// Creates a world without objects, at an instant in RFC 3339. The component is a gardener-component v1.120.0
+    /// unless [`World::component`] sets another one.
     #[track_caller]
     pub fn at(start: &str) -> Self {
         let start = instant(start);
@@ -153,7 +154,7 @@ impl World {
         }
     }
 
-    /// Sets who the component is.
+    /// Sets name and version of the component.
     #[must_use]
     pub fn component(mut self, name: &str, version: &str) -> Self {
         self.identity = Identity { component: name.into(), instance: name.into(), version: version.into() };
@@ -174,32 +175,32 @@ impl World {
         self
     }
 
-    /// Somebody else writes an object of cluster `garden`, status included, whatever is stored.
+    /// Writes an object of cluster `garden` as another client, including its status, without preconditions.
     pub fn put<K: Resource>(&self, object: &K) -> K {
         self.put_in(GARDEN, object)
     }
 
-    /// As [`World::put`], in another cluster.
+    /// Like [`World::put`], in another cluster.
     ///
     /// # Panics
-    /// When the kind has no row in the table of resources.
+    /// The kind has no row in the table of resources.
     pub fn put_in<K: Resource>(&self, cluster: &str, object: &K) -> K {
         read(&self.server.put(cluster, object))
     }
 
-    /// Somebody else changes an object of cluster `garden`.
+    /// Changes an object of cluster `garden` as another client.
     ///
     /// # Panics
-    /// When it is not there.
+    /// The object does not exist.
     #[track_caller]
     pub fn change<K: Resource>(&self, namespace: &str, name: &str, change: impl FnOnce(&mut K)) -> K {
         self.change_in(GARDEN, namespace, name, change)
     }
 
-    /// As [`World::change`], in another cluster.
+    /// Like [`World::change`], in another cluster.
     ///
     /// # Panics
-    /// When it is not there.
+    /// The object does not exist.
     #[track_caller]
     pub fn change_in<K: Resource>(&self, cluster: &str, namespace: &str, name: &str, change: impl FnOnce(&mut K)) -> K {
         let mut object = self
@@ -209,53 +210,54 @@ impl World {
         self.put_in(cluster, &object)
     }
 
-    /// Somebody else removes an object of cluster `garden` at once, whatever finalizers it has.
+    /// Removes an object of cluster `garden` at once as another client, ignoring its finalizers.
     pub fn remove<K: Resource>(&self, namespace: &str, name: &str) {
         self.remove_in::<K>(GARDEN, namespace, name);
     }
 
-    /// As [`World::remove`], in another cluster.
+    /// Like [`World::remove`], in another cluster.
     pub fn remove_in<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) {
         self.server.remove::<K>(cluster, namespace, name);
     }
 
-    /// Somebody else deletes an object of a cluster: one with finalizers gets a deletion timestamp and the next generation.
+    /// Deletes an object of a cluster as another client: one with finalizers gets a deletion timestamp and the next
+    /// generation.
     pub fn delete_in<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) {
         self.server.delete::<K>(cluster, namespace, name);
     }
 
-    /// An object of cluster `garden`.
+    /// Returns an object of cluster `garden`.
     pub fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<K> {
         self.get_in(GARDEN, namespace, name)
     }
 
-    /// An object of a cluster.
+    /// Returns an object of a cluster.
     pub fn get_in<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) -> Option<K> {
         self.server.get::<K>(cluster, namespace, name).map(|tree| read(&tree))
     }
 
-    /// All objects of a kind in a cluster, ordered by namespace and name.
+    /// Returns all objects of a kind in a cluster, ordered by namespace and name.
     pub fn list_in<K: Resource>(&self, cluster: &str) -> Vec<K> {
         self.server.list::<K>(cluster).iter().map(read).collect()
     }
 
-    /// Refuses the next request whose line begins so, with this answer. Lines are as in [`Pass::writes`]; a read is
-    /// `get RESOURCE NAMESPACE/NAME` or `list RESOURCE`.
+    /// Rejects the next request whose line has this prefix, with this response. Lines are as in [`Pass::writes`]; a
+    /// read is `get RESOURCE NAMESPACE/NAME` or `list RESOURCE`.
     pub fn refuse(&self, request: &str, status: Status) {
         self.server.refuse(request, status);
     }
 
-    /// Holds back changes of a resource from watches, from now on, until another call names another resource or none.
+    /// Withholds changes of a resource from watches from now on, until another call names another resource or none.
     pub fn hold_watches(&self, resource: Option<&str>) {
         self.server.lock().hold(resource);
     }
 
-    /// A cluster serves a resource that it has defined for itself, as by a CustomResourceDefinition.
+    /// Makes a cluster serve a resource of its own, as with a CustomResourceDefinition.
     pub fn serve_in(&self, cluster: &str, row: &'static ResourceInfo) {
         self.server.serve(cluster, row);
     }
 
-    /// The definition is gone: the cluster serves the resource no longer, and its objects are as they were.
+    /// Deletes the definition: the cluster no longer serves the resource, and its objects remain.
     pub fn stop_serving_in(&self, cluster: &str, row: &ResourceInfo) {
         self.server.stop_serving(cluster, row);
     }
@@ -263,7 +265,7 @@ impl World {
     /// Starts the component and runs its first pass.
     ///
     /// # Panics
-    /// When a task of the component panics.
+    /// A task of the component panics.
     #[track_caller]
     pub fn start<F>(&mut self, run: impl FnOnce(Context) -> F) -> Pass
     where
@@ -281,7 +283,7 @@ impl World {
         self.pass()
     }
 
-    /// Kills the component, as a crash does, and forgets what its last pass did.
+    /// Kills the component, as a crash does, and discards the result of its last pass.
     pub fn kill(&mut self) {
         if let Some(tasks) = self.running.take() {
             tasks.kill();
@@ -290,7 +292,7 @@ impl World {
         }
     }
 
-    /// A context for the component: what [`World::start`] hands to it.
+    /// Creates the context that [`World::start`] passes to the component.
     pub fn context(&self) -> Context {
         let (server, lines) = (self.server.clone(), self.lines.clone());
         Context {
@@ -309,16 +311,16 @@ impl World {
     /// Runs a future of the test, such as one request to the component, to its end.
     ///
     /// # Panics
-    /// When it waits for something that does not come at this instant.
+    /// The future waits for something that does not happen at this instant.
     #[track_caller]
     pub fn run<T>(&self, future: impl Future<Output = T>) -> T {
         self.drive(future).expect("it ends at this instant")
     }
 
-    /// Runs all that can run at this instant.
+    /// Runs all tasks that are runnable at this instant.
     ///
     /// # Panics
-    /// When a task of the component panics.
+    /// A task of the component panics.
     #[track_caller]
     pub fn pass(&mut self) -> Pass {
         self.settle();
@@ -329,7 +331,7 @@ impl World {
         Pass { writes, events, next: self.clock.next_timer().map(|(due, _)| due) }
     }
 
-    /// Lets time pass to an instant in RFC 3339, timer by timer; what was done meanwhile is one pass.
+    /// Advances time to an instant in RFC 3339, timer by timer; returns everything done meanwhile as one pass.
     #[track_caller]
     pub fn advance_to(&mut self, until: &str) -> Pass {
         let until = instant(until);
@@ -341,12 +343,12 @@ impl World {
         self.pass()
     }
 
-    /// How the component ended, if it did.
+    /// Exit of the component; `None` while it runs.
     pub fn exit(&self) -> Option<Exit> {
         self.exit.lock().clone()
     }
 
-    /// Lines that the component printed.
+    /// Lines that the component has printed.
     pub fn lines(&self) -> Vec<String> {
         self.lines.lock().clone()
     }

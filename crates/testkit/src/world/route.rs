@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the path of a request is about.
+//! Classification of request paths.
 
 use apimachinery::catalogue::ResourceInfo;
 
-/// What a path names below `/clusters/NAME`.
+/// Part of a path below `/clusters/NAME`.
 #[derive(Clone, Debug)]
 pub(super) enum Route {
     /// `/apis`
@@ -16,7 +16,7 @@ pub(super) enum Route {
     Objects(Target),
 }
 
-/// Objects of a resource; empty texts for what the path leaves out.
+/// Objects of a resource; texts that the path leaves out are empty.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) cluster: String,
@@ -27,8 +27,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// `shoots garden-dev/s`, with the subresource behind the resource and another cluster than `garden` in front of
-    /// the verb.
+    /// Formats a request as `shoots garden-dev/s`, with the subresource after the resource, and another cluster than
+    /// `garden` before the verb.
     pub(super) fn line(&self, verb: &str) -> String {
         let cluster = if self.cluster == super::GARDEN { String::new() } else { format!("{}: ", self.cluster) };
         let subresource = if self.subresource.is_empty() { String::new() } else { format!("/{}", self.subresource) };
@@ -42,8 +42,8 @@ impl Target {
     }
 }
 
-/// Reads a path; the cluster and the route, or `None` for what no server of a landscape serves. `rows`: what a cluster
-/// serves.
+/// Parses a path into cluster and route; `None` for paths that no server of a landscape serves. `rows` returns the
+/// resources of a cluster.
 pub(super) fn parse(path: &str, rows: impl Fn(&str) -> Vec<&'static ResourceInfo>) -> Option<(String, Route)> {
     let mut segments = path.strip_prefix("/clusters/")?.split('/');
     let cluster = segments.next()?.to_owned();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A fake of the API servers of a landscape, one logical cluster beside the other: storage, lists, watches, discovery.
+//! Fake of the API servers of a landscape with all logical clusters: storage, lists, watches, discovery.
 //!
-//! What every kind has is as the real one does it: resource versions and conflicts, the generation, subresource `status`
-//! apart from the rest, finalizers and deletion timestamps, selectors, three kinds of patches. What single kinds have
-//! (defaults, admission, validation) is not there.
+//! The common behaviour of all kinds is that of the real server: resource versions and conflicts, the generation,
+//! subresource `status` apart from the rest, finalizers and deletion timestamps, selectors, three kinds of patches.
+//! Behaviour of single kinds (defaults, admission, validation) is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 use super::route::{self, Route, Target};
 use super::verbs::without_nulls;
 
-/// Where an object is stored.
+/// Storage key of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     /// Group and plural name.
@@ -48,7 +48,7 @@ struct Change {
     new: Option<Value>,
 }
 
-/// What a list or watch selects.
+/// Selection of a list or watch.
 #[derive(Clone, Debug)]
 pub(super) struct Selection {
     target: Target,
@@ -68,18 +68,18 @@ pub(super) struct State {
     pub(super) revision: u64,
     history: Vec<Change>,
     watchers: Vec<Watcher>,
-    /// Resource whose changes are not sent to watches.
+    /// Resource whose changes are withheld from watches.
     held: Option<String>,
-    /// Changes that are not sent yet.
+    /// Withheld changes.
     unsent: Vec<Change>,
     refusals: Vec<(String, Status)>,
-    /// Resources that clusters define for themselves.
+    /// Resources that clusters define themselves.
     own: Vec<(String, &'static ResourceInfo)>,
     pub(super) writes: Vec<String>,
     pub(super) events: Vec<String>,
 }
 
-/// The servers. Cheap to clone.
+/// The fake servers. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     state: Arc<Mutex<State>>,
@@ -142,7 +142,7 @@ impl Server {
         self.lock().own.retain(|own| !is_it(own));
     }
 
-    /// What a cluster serves; `*`: what all of them do.
+    /// Resources of a cluster; `*`: resources of all clusters.
     fn rows(&self, cluster: &str) -> Vec<&'static ResourceInfo> {
         let of_all = catalogue::all().iter().filter(|row| catalogue::serves(cluster, row));
         let state = self.lock();
@@ -150,7 +150,7 @@ impl Server {
         of_all.chain(own).collect()
     }
 
-    /// Writes and Events since the last time.
+    /// Takes the writes and Events since the last call.
     pub(super) fn take(&self) -> (Vec<String>, Vec<String>) {
         let mut state = self.lock();
         (std::mem::take(&mut state.writes), std::mem::take(&mut state.events))
@@ -226,7 +226,7 @@ impl Server {
 }
 
 impl State {
-    /// The answer that a test wants for a request, once.
+    /// Takes the response that a test has set for a request.
     pub(super) fn refusal(&mut self, line: &str) -> Option<Status> {
         let position = self.refusals.iter().position(|(request, _)| line.starts_with(request.as_str()))?;
         Some(self.refusals.remove(position).1)
@@ -244,7 +244,7 @@ impl State {
         object
     }
 
-    /// Removes an object.
+    /// Removes an object from the store.
     pub(super) fn erase(&mut self, key: &Key) {
         if let Some(mut old) = self.objects.remove(key) {
             self.revision += 1;
@@ -253,8 +253,8 @@ impl State {
         }
     }
 
-    /// Deletes an object: one with finalizers gets a deletion timestamp and, if it has one, the next generation; any other
-    /// goes.
+    /// Deletes an object: one with finalizers gets a deletion timestamp and, if it has a generation, the next one; any
+    /// other is removed.
     pub(super) fn mark_deleted(&mut self, key: &Key, now: Value, finalizer: Option<&str>) {
         let Some(mut object) = self.objects.get(key).cloned() else { return };
         if let Some(finalizer) = finalizer
@@ -267,7 +267,7 @@ impl State {
         if !has_finalizers(&object) {
             self.erase(key);
         } else if object["metadata"]["deletionTimestamp"].is_null() || finalizer.is_some() {
-            // A controller that compares generations must see that something is to be done.
+            // A controller that compares generations must detect the deletion.
             if object["metadata"]["deletionTimestamp"].is_null()
                 && let Some(generation) = object["metadata"]["generation"].as_i64().filter(|generation| *generation > 0)
             {
@@ -317,7 +317,8 @@ impl State {
 }
 
 impl Watcher {
-    /// Sends a change as this watch sees it: an object that leaves the selection is deleted, one that enters is added.
+    /// Sends a change from the view of this watch: an object that leaves the selection is deleted, one that enters is
+    /// added.
     fn send(&self, change: &Change) {
         let seen = |object: &Option<Value>| {
             object.as_ref().filter(|object| self.selection.matches(&change.key, object)).cloned()
@@ -360,7 +361,7 @@ impl Selection {
         self.labels.matches(&labels) && self.fields.matches(|field| field_of(row, object, field))
     }
 
-    /// Through the wildcard cluster an object says where it was read.
+    /// Returns an object as read through this cluster; the wildcard cluster adds the annotation of its cluster.
     fn as_seen(&self, key: &Key, object: &Value) -> Value {
         let mut object = object.clone();
         if self.target.cluster == "*" {
@@ -370,7 +371,7 @@ impl Selection {
     }
 }
 
-/// The value of a field selector; a path has alternatives, and `=x` is the text x.
+/// Returns the value of a field selector; a path has alternatives, and `=x` is the text x.
 fn field_of(row: &ResourceInfo, object: &Value, field: &str) -> String {
     let own = row.field_selectors.iter().find(|(label, _)| *label == field).map(|(_, path)| *path);
     let general = match field {
@@ -395,7 +396,7 @@ fn field_of(row: &ResourceInfo, object: &Value, field: &str) -> String {
     String::new()
 }
 
-/// Whether something keeps a deleted object from going. Namespaces have finalizers of their own in `spec`.
+/// True if finalizers delay the removal of a deleted object. Namespaces have finalizers of their own in `spec`.
 pub(super) fn has_finalizers(object: &Value) -> bool {
     let any = |list: &Value| list.as_array().is_some_and(|finalizers| !finalizers.is_empty());
     any(&object["metadata"]["finalizers"]) || (object["kind"] == "Namespace" && any(&object["spec"]["finalizers"]))
@@ -439,7 +440,7 @@ fn resources(rows: &[&ResourceInfo], group: &str, version: &str) -> Value {
     json!({"kind": "APIResourceList", "resources": rows.map(entry).collect::<Vec<_>>()})
 }
 
-/// A value of a query, `%28` and the like decoded.
+/// Decodes a query value, `%28` and the like.
 fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests that write: create, update, patch, delete, and subresources.
+//! Write requests: create, update, patch, delete, and subresources.
 
 use apimachinery::patch::{json_patch, merge_patch, strategic_merge_patch};
 use apimachinery::{Status, status};
@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 use super::route::Target;
 use super::server::{Server, State, has_finalizers, key};
 
-/// Code and body of an answer, or a refusal.
+/// Code and body of a response, or an error.
 type Answer = Result<(u16, Value), Status>;
 
-/// What a conflict says.
+/// Message of a conflict.
 const CONFLICT: &str = "the object has been modified; please apply your changes to the latest version and try again";
 
 impl Server {
-    /// Does what a request asks for, and notes it.
+    /// Performs a write request, and records it.
     pub(super) fn write(
         &self,
         method: &Method,
@@ -136,7 +136,8 @@ impl State {
         Ok(self.update(target, &stored, tree, is_dry_run))
     }
 
-    /// Stores what an update leaves of `new`: of the object without its status, or of a subresource and the metadata.
+    /// Stores the permitted part of `new` in an update: the object without its status, or a subresource and the
+    /// metadata.
     fn update(&mut self, target: &Target, stored: &Value, new: Value, is_dry_run: bool) -> (u16, Value) {
         let key = key(target);
         let has_status = target.row.subresources.contains(&"status");
@@ -198,7 +199,7 @@ impl State {
         Ok((200, stored))
     }
 
-    /// Posts to a subresource. Only pods have some that change objects; others are noted and answered with the body.
+    /// Posts to a subresource. Only pods have some that change objects; others are recorded and answered with the body.
     fn post(&mut self, target: &Target, tree: &Value, now: Value) -> Answer {
         let mut stored = self.stored(target)?;
         match (target.row.plural, &*target.subresource) {
@@ -218,7 +219,7 @@ impl State {
     }
 }
 
-/// The name of a new object; a generated one ends in the number of the next revision.
+/// Returns the name of a new object; a generated one ends in the number of the next revision.
 fn name_of_new(tree: &Value, state: &State) -> String {
     let text = |field: &str| tree["metadata"][field].as_str().unwrap_or_default();
     match text("name") {
@@ -231,7 +232,7 @@ fn malformed(error: serde_json::Error) -> Status {
     Status::bad_request(format!("the body is no JSON: {error}"))
 }
 
-/// Removes fields that are null, as no server stores them.
+/// Removes null fields, as no server stores them.
 pub(super) fn without_nulls(tree: &mut Value) {
     match tree {
         Value::Object(fields) => {
@@ -243,7 +244,7 @@ pub(super) fn without_nulls(tree: &mut Value) {
     }
 }
 
-/// What differs as a merge patch, without what the server itself counts.
+/// Returns the difference as a merge patch, without the fields that the server itself increments.
 fn difference(old: &Value, new: &Value) -> Value {
     let mut patch = changed(old, new).unwrap_or_else(|| json!({}));
     if let Some(metadata) = patch["metadata"].as_object_mut() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A world of one fake server and two clocks, for tests of what a controller does with both.
+//! A world of one fake server and two clocks, for tests of a controller that uses them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -35,16 +35,16 @@ struct State {
     chunk: usize,
 }
 
-/// How the server fails the next request.
+/// Failure of the next request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Refusal {
-    /// No response at all.
+    /// There is no response.
     Unreachable,
-    /// A `Status` of this code and reason.
+    /// A `Status` with this code and reason.
     Status(u16, &'static str),
 }
 
-/// A server of one resource in one cluster that speaks just enough: list in pages, watch, get, create, patch.
+/// A server of one resource in one cluster with the necessary verbs: list in pages, watch, get, create, patch.
 #[derive(Clone, Default)]
 pub(crate) struct Server(Arc<Mutex<State>>);
 
@@ -53,18 +53,18 @@ impl Server {
         self.0.lock()
     }
 
-    /// Writes an object as somebody else does.
+    /// Writes an object as another client.
     pub(crate) fn put(&self, name: &str, data: &str) {
         let tree = json!({"metadata": {"name": name, "namespace": "x"}, "data": {"value": data}});
         self.lock().write(("x".to_owned(), name.to_owned()), tree);
     }
 
-    /// Removes an object of namespace `x` as somebody else does.
+    /// Removes an object of namespace `x` as another client.
     pub(crate) fn remove(&self, name: &str) {
         self.remove_from("x", name);
     }
 
-    /// Removes an object as somebody else does.
+    /// Removes an object as another client.
     pub(crate) fn remove_from(&self, namespace: &str, name: &str) {
         let mut state = self.lock();
         let mut object = state.objects.remove(&(namespace.to_owned(), name.to_owned())).expect("the object is there");
@@ -79,7 +79,7 @@ impl Server {
         self.lock().watchers.clear();
     }
 
-    /// Forgets everything up to now: a watch from before gets 410.
+    /// Drops the history up to now: a watch from before gets 410.
     pub(crate) fn compact(&self) {
         let mut state = self.lock();
         state.oldest = state.revision;
@@ -101,7 +101,7 @@ impl Server {
         state.send("BOOKMARK", &object);
     }
 
-    /// Fails the next request.
+    /// Makes the next request fail.
     pub(crate) fn refuse(&self, refusal: Refusal) {
         self.lock().refusals.push_back(refusal);
     }
@@ -111,12 +111,12 @@ impl Server {
         self.lock().chunk = size;
     }
 
-    /// Takes the list of the requests since the last time.
+    /// Takes the requests since the last call.
     pub(crate) fn requests(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().log)
     }
 
-    /// An object as it is stored.
+    /// Returns a stored object.
     pub(crate) fn stored(&self, name: &str) -> Option<Value> {
         self.lock().objects.get(&("x".to_owned(), name.to_owned())).cloned()
     }
@@ -266,12 +266,12 @@ impl State {
     }
 }
 
-/// A frame as our servers write it: the object's identity first.
+/// Formats a frame in the form of our servers: the object's identity first.
 fn frame(kind: &str, object: &Value) -> Vec<u8> {
     format!("{{\"type\":\"{kind}\",\"object\":{}}}\n", ordered(object)).into_bytes()
 }
 
-/// An object with kind, name, uid and resource version in front, as Go writes it.
+/// Formats an object with kind, name, uid and resource version in front, as Go does.
 fn ordered(object: &Value) -> String {
     let metadata = &object["metadata"];
     if !metadata["uid"].is_string() {
@@ -307,7 +307,7 @@ fn status(code: u16, reason: &str) -> Response {
     respond(code, &json!({"kind": "Status", "status": "Failure", "reason": reason, "message": reason, "code": code}))
 }
 
-/// Clocks, a server, and a component that uses both.
+/// Clocks, a server, and a component that uses them.
 pub(crate) struct World {
     /// Landscape time.
     pub(crate) clock: SimulatedClock,
@@ -319,7 +319,7 @@ pub(crate) struct World {
     pub(crate) context: Context,
 }
 
-/// When every test starts.
+/// Start of every test.
 pub(crate) fn start() -> DateTime<Utc> {
     "2023-07-27T20:00:00Z".parse().expect("an instant")
 }
@@ -344,19 +344,19 @@ impl World {
         });
     }
 
-    /// The kind that the server serves.
+    /// Client for the kind of the server.
     pub(crate) fn api(&self) -> Api<ConfigMap> {
         Api::namespaced(&self.context, "garden", "x")
     }
 
-    /// Lets everything run that can run at this instant.
+    /// Runs all tasks that are runnable at this instant.
     pub(crate) async fn settle(&self) {
         for _ in 0..300 {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Settles, then lets landscape time pass from timer to timer.
+    /// Settles, then advances landscape time from timer to timer.
     pub(crate) async fn pass(&self, duration: TimeDelta) {
         let until = Clock::new(self.clock.clone()).now() + duration;
         self.settle().await;
@@ -367,7 +367,7 @@ impl World {
         self.settle().await;
     }
 
-    /// Lets wall time pass.
+    /// Advances wall time.
     pub(crate) async fn pass_wall(&self, duration: TimeDelta) {
         let until = Clock::new(self.wall.clone()).now() + duration;
         self.settle().await;

@@ -127,7 +127,7 @@ async fn server_side_apply_should_give_up_ownership_of_a_field_if_forced_applied
     expect(&apply(&host, &path(), applier, configuration(json!({ "k": "1", "other": "x" }))).await, 201);
     let taken = apply(&host, &path(), "fieldManager=controller&force=true", configuration(json!({ "k": "2" }))).await;
     expect(&taken, 200);
-    // The applier no longer says anything of the field: the controller's value stays, and there is no conflict.
+    // The applier no longer has the field: the controller's value remains, and there is no conflict.
     let shown = expect(&apply(&host, &path(), applier, configuration(json!({ "other": "x" }))).await, 200);
     assert_eq!(shown["data"], json!({ "k": "2", "other": "x" }));
     assert_eq!(managers(&shown), [("applier", "Apply"), ("controller", "Apply")]);
@@ -161,15 +161,15 @@ fn metric(name: &str, percent: i64) -> Value {
     json!([{ "type": "Resource", "resource": { "name": name, "target": target } }])
 }
 
-/// The entry of a manager: version and fields of the specification.
+/// Returns the entry of a manager: version and fields of the specification.
 fn entry(object: &Value, manager: &str) -> (String, Value) {
     let entries = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let found = entries.into_iter().find(|entry| entry["manager"] == manager).unwrap_or_default();
     (found["apiVersion"].as_str().unwrap_or_default().to_owned(), found["fieldsV1"]["f:spec"].clone())
 }
 
-/// As k8s.io/apimachinery pkg/util/managedfields and structured-merge-diff merge/update.go: managers own fields of the version
-/// that they speak of, and what others write in another version takes them away.
+/// Source: k8s.io/apimachinery pkg/util/managedfields and structured-merge-diff merge/update.go: managers own fields of
+/// the version that they apply, and a write of another manager in another version takes them over.
 #[tokio::test]
 async fn managers_own_fields_of_the_version_that_they_apply() {
     let host = host().await;
@@ -187,15 +187,15 @@ async fn managers_own_fields_of_the_version_that_they_apply() {
     }
     let stored = expect(&get(&host, NEWER).await, 200);
     assert_eq!((&stored["spec"]["metrics"], entry(&stored, "one")), (&metric("cpu", 50), own.clone()));
-    // Nothing changes, and nothing is written.
+    // Nothing changes, and nothing is stored.
     let again = expect(&apply(&host, OLDER, "fieldManager=one", older.clone()).await, 200);
     assert_eq!(again["metadata"]["resourceVersion"], applied["metadata"]["resourceVersion"]);
-    // The same in the newer version is a conflict about a field of the older one,
+    // The same value in the newer version conflicts with the field of the older one,
     let newer = autoscaler("v2", json!({ "maxReplicas": 3, "metrics": metric("cpu", 60) }));
     let refused = expect(&apply(&host, NEWER, "fieldManager=two", newer.clone()).await, 409);
     let message = "Apply failed with 1 conflict: conflict with \"one\": .spec.targetCPUUtilizationPercentage";
     assert_eq!(refused["message"], message);
-    // which force takes.
+    // and `force` takes it over.
     let forced = expect(&apply(&host, NEWER, "fieldManager=two&force=true", newer).await, 200);
     assert_eq!(
         (&forced["spec"]["metrics"], entry(&forced, "two").0),
@@ -203,7 +203,7 @@ async fn managers_own_fields_of_the_version_that_they_apply() {
     );
     assert_eq!(entry(&forced, "one").1.get("f:targetCPUUtilizationPercentage"), None);
     assert!(entry(&forced, "one").1.get("f:maxReplicas").is_some(), "{forced:#}");
-    // Somebody who changes it in the older version takes it from the newer one.
+    // A change in the older version takes the field over from the newer one.
     let patch = json!({ "spec": { "targetCPUUtilizationPercentage": 70 } });
     let shown = merge(&host, &format!("{OLDER}?fieldManager=three"), patch).await;
     assert_eq!(
@@ -214,11 +214,11 @@ async fn managers_own_fields_of_the_version_that_they_apply() {
 }
 
 #[tokio::test]
-async fn what_is_no_longer_applied_in_another_version_goes() {
+async fn fields_no_longer_applied_in_another_version_are_removed() {
     let host = host().await;
     let most = autoscaler("v1", json!({ "maxReplicas": 3, "minReplicas": 2 }));
     expect(&apply(&host, OLDER, "fieldManager=one", most).await, 201);
-    // The same manager goes on in the newer version, and says nothing of the least any more: it has its default again.
+    // The same manager continues in the newer version without the minimum: it has its default again.
     let newer = autoscaler("v2", json!({ "maxReplicas": 4 }));
     let shown = expect(&apply(&host, NEWER, "fieldManager=one", newer).await, 200);
     assert_eq!((&shown["spec"]["maxReplicas"], &shown["spec"]["minReplicas"]), (&json!(4), &json!(1)));

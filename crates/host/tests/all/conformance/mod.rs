@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The behaviours of Kubernetes' conformance that need nothing but API machinery, each named after its test upstream.
+//! Behaviours of Kubernetes' conformance tests that need only API machinery, each named after its upstream test.
 //!
 //! **Deliberately absent**: those of webhooks and aggregation, which have tests of their own.
 //!
@@ -57,7 +57,7 @@ async fn watch(host: &Host, path: &str) -> Body {
     response.into_body()
 }
 
-/// What waits in a watch: type, name and resource version.
+/// Returns the waiting events of a watch: type, name and resource version.
 fn told(body: &mut Body) -> Vec<(String, String, String)> {
     let mut text = Vec::new();
     while let Some(Some(Ok(frame))) = body.frame().now_or_never() {
@@ -220,7 +220,7 @@ async fn servers_with_support_for_api_chunking_should_support_continue_listing_f
     let first = expect(&get(&host, &format!("{MAPS}?limit=10")).await, 200);
     let token = first["metadata"]["continue"].as_str().expect("a token").to_owned();
     expect(&send(&host, "DELETE", &format!("{MAPS}/template-0020"), &[], "").await, 200);
-    // More than what memory reaches back to.
+    // More events than the watch cache holds.
     for number in 0..1100 {
         merge(&host, &format!("{MAPS}/template-0000"), json!({ "data": { "mutation": number.to_string() } })).await;
     }
@@ -560,9 +560,10 @@ fn namespaces_should_apply_a_finalizer_to_a_namespace() {
     assert_eq!(world.send("GET", &format!("{namespaces}/n"), Value::Null).0, 404);
 }
 
-/// Unlike a conformance test of upstream, but what its quota evaluator promises: who creates at once is not told to try again.
+/// Unlike the upstream conformance test, but promised by its quota evaluator: concurrent creations are not asked to
+/// retry.
 #[tokio::test]
-async fn resource_quota_should_admit_many_who_create_at_once_and_no_more_than_it_allows() {
+async fn resource_quota_should_admit_concurrent_creations_up_to_its_limit() {
     let host = host().await;
     let quota = json!({ "metadata": { "name": "q" }, "spec": { "hard": { "count/secrets": "30" } } });
     create(&host, &format!("{CLUSTER}{SPACE}/resourcequotas"), quota).await;

@@ -11,7 +11,7 @@ fn quotas() -> String {
     format!("{SPACE}/resourcequotas")
 }
 
-/// A world with a quota, whose status is there.
+/// A world with a quota whose status was computed.
 fn limited(hard: Value, rest: Value) -> World {
     let world = World::new(Options::default());
     let mut spec = rest;
@@ -34,7 +34,7 @@ fn exceeds(world: &World, path: &str, tree: Value) {
     assert!(code == 403 && message.contains("exceeded quota: test-quota"), "{code} {message}");
 }
 
-/// The first object counts, the next exceeds the quota, and what is deleted counts no more.
+/// The first object counts, the next exceeds the quota, and a deleted object no longer counts.
 fn life(resource: &str, collection: &str, before: usize, tree: impl Fn(&str) -> Value) {
     let world = limited(json!({ resource: (before + 1).to_string() }), json!({}));
     assert_eq!(used(&world, resource), before.to_string(), "{resource}");
@@ -86,14 +86,14 @@ fn resource_quota_should_create_a_resource_quota_and_capture_the_life_of_a_pod()
     };
     world.ask("POST", &format!("{SPACE}/pods"), requests("a", "300m"));
     exceeds(&world, &format!("{SPACE}/pods"), requests("b", "300m"));
-    // A pod that says nothing of what is limited is refused, too.
+    // A pod without a request for a limited resource is rejected, too.
     let (code, status) = world.send("POST", &format!("{SPACE}/pods"), pod("c", &[]));
     let message = status["message"].as_str().unwrap_or_default();
     assert!(
         code == 403 && message.contains("must specify requests.cpu for: c; requests.memory for: c"),
         "{code} {message}"
     );
-    // What a pod requests cannot be raised past the quota by an update either: it cannot be changed.
+    // An update cannot raise a pod's requests beyond the quota either: they are immutable.
     let more = json!({ "spec": { "containers": [{ "name": "c", "resources": { "requests": { "cpu": "1" } } }] } });
     assert_ne!(world.send("PATCH", &format!("{SPACE}/pods/a"), more).0, 200);
 }
@@ -191,7 +191,7 @@ fn resource_quota_should_apply_changes_to_a_resourcequota_status() {
     let mut quota = world.get(&path);
     quota["status"]["hard"]["memory"] = json!("1Gi");
     assert_eq!(world.ask("PUT", &path, quota)["status"]["hard"]["memory"], "1Gi");
-    // The controller of the status puts it right again.
+    // The status controller corrects the status.
     world.settle(600);
     let shown = world.get(&path);
     assert_eq!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An encoder that works as Go's generated code does, and samples of every kind for it.
+//! Encoder with the behaviour of Go's generated code, and samples of every kind for it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-/// Go writes what is zero, though JSON need not have it.
+/// Removes zero values, which Go writes although JSON omits them.
 pub(super) fn without_zeros(tree: &Value) -> Value {
     match tree {
         Value::Object(fields) => {
@@ -21,7 +21,7 @@ pub(super) fn without_zeros(tree: &Value) -> Value {
     }
 }
 
-/// Choices from a seed.
+/// Pseudorandom choices from a seed.
 pub(super) struct Choices(pub(super) u64);
 
 impl Choices {
@@ -31,7 +31,7 @@ impl Choices {
     }
 }
 
-/// A value as JSON has it once it is canonical.
+/// Draws a value in canonical JSON form.
 pub(super) fn sample(node: &Node, depth: u64, choices: &mut Choices) -> Value {
     match node {
         Node::Object(reference) => {
@@ -103,7 +103,7 @@ pub(super) fn put_number(out: &mut Vec<u8>, number: u32, value: i64) {
     varint(out, value.cast_unsigned());
 }
 
-/// The message of a struct, with the zeros that Go writes for what JSON leaves out.
+/// Encodes a struct, with the zero values that Go writes for fields missing in JSON.
 pub(super) fn message(object: &ObjectSchema, tree: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     let mut embedded: BTreeMap<u32, Vec<u8>> = BTreeMap::new();

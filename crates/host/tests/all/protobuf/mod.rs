@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bodies in protobuf: those that kubectl sends, and those of every kind that has numbers, written by an encoder that
-//! works as Go's generated code does.
+//! Protobuf bodies: those that kubectl sends, and those of every kind with field numbers, written by an encoder with
+//! the behaviour of Go's generated code.
 
 mod encoder;
 
@@ -33,7 +33,7 @@ fn check(group: &str, kind: &str, body: &str, expected: &Value) {
     assert_eq!(envelope.tree(&node).expect("a message"), *expected);
 }
 
-/// Bodies as kubectl 1.33 sends them for `kubectl create`.
+/// Bodies that kubectl 1.33 sends for `kubectl create`.
 #[test]
 fn bodies_of_kubectl_become_the_trees_of_their_json() {
     check(
@@ -195,8 +195,8 @@ fn nodes() -> Vec<Node> {
     kinds.chain(of_gardener()).chain([DeleteOptions::node()]).collect()
 }
 
-/// The kinds that gardener-apiserver serves, of which clients with Gardener's scheme send protobuf, in two releases: a field
-/// may have the number of one that an earlier release had.
+/// Kinds of gardener-apiserver, for which clients with Gardener's scheme send protobuf, in two releases: a field may
+/// reuse the number of a field of an earlier release.
 fn of_gardener() -> impl Iterator<Item = Node> {
     let rows = catalogue::all().iter().filter(|row| row.group.ends_with(".gardener.cloud") && !row.custom);
     let of_release = |row: &ResourceInfo| [Release(120), Release(149)].map(|release| row.at(release));
@@ -216,7 +216,7 @@ fn every_kind_that_clients_send_has_all_its_numbers() {
     assert!(of_gardener().count() > 20);
 }
 
-/// Its opaque JSON keeps its order, without which its nodes would be rolled.
+/// Its opaque JSON keeps its order; otherwise its nodes would be rolled.
 #[test]
 fn a_shoot_in_protobuf_is_the_one_in_json() {
     let node = catalogue::find_kind("core.gardener.cloud", "v1beta1", "Shoot").expect("a row").node();
@@ -289,7 +289,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_is_read(seed in any::<u64>()) {
+    fn encoded_objects_are_decoded_unchanged(seed in any::<u64>()) {
         for node in nodes() {
             let mut tree = sample(&node, 0, &mut Choices(seed));
             let body = body(&node, &tree);
@@ -299,7 +299,7 @@ proptest! {
             let expected = decode::tree(tree.clone(), &node).expect("fits").tree;
             prop_assert_eq!(read, Ok(expected.clone()), "{:?}", node);
 
-            // An answer is what the body of the same object is; a list has its items.
+            // A response has the same bytes as a request body with the object; a list has its items.
             let find = |_: &str, kind: &str| (kind == "Thing").then(|| node.clone());
             let answer = answer::body(tree.to_string().as_bytes(), &find).expect("an answer");
             let read = Envelope::open(&answer).expect("an envelope").tree(&node).map(opaque::plain);
@@ -342,7 +342,7 @@ fn length(bytes: &[u8]) -> Vec<u8> {
 
 const ALONE: [(&str, &str); 1] = [("accept", "application/vnd.kubernetes.protobuf")];
 
-/// Kind and message of an answer in protobuf.
+/// Kind and message of a protobuf response.
 #[track_caller]
 fn opened(answer: &Answer) -> Envelope<'_> {
     assert_eq!(answer.header("content-type"), "application/vnd.kubernetes.protobuf");
@@ -350,7 +350,7 @@ fn opened(answer: &Answer) -> Envelope<'_> {
 }
 
 #[tokio::test]
-async fn who_takes_nothing_but_protobuf_is_given_it() {
+async fn clients_that_accept_only_protobuf_get_protobuf() {
     let host = host().await;
     let maps = "/clusters/garden/api/v1/namespaces/default/configmaps";
     let node = tables::node("core", "ConfigMap").expect("a kind");
@@ -369,7 +369,7 @@ async fn who_takes_nothing_but_protobuf_is_given_it() {
     let list = send(&host, "GET", maps, &ALONE, "").await;
     assert_eq!(opened(&list).kind, "ConfigMapList");
 
-    // What went wrong is told in protobuf, too, and a deletion.
+    // Errors and responses to deletions are protobuf, too.
     let missing = send(&host, "GET", &format!("{maps}/b"), &ALONE, "").await;
     assert_eq!((missing.code, &*opened(&missing).kind), (404, "Status"));
     let text = String::from_utf8_lossy(&missing.body).into_owned();
@@ -381,7 +381,7 @@ async fn who_takes_nothing_but_protobuf_is_given_it() {
         assert!(kind.starts_with("API"), "{path}: {kind}");
     }
 
-    // Others take JSON as well, and tables have no messages.
+    // Other clients accept JSON as well, and tables have no messages.
     for accept in [
         "application/vnd.kubernetes.protobuf,application/json",
         "application/vnd.kubernetes.protobuf, */*",
@@ -402,7 +402,7 @@ async fn kinds_without_messages_are_not_acceptable_in_protobuf() {
     send(&host, "POST", clusters, &ALONE, body).await.expect_failure(406, "NotAcceptable", text);
     assert_eq!(get(&host, &format!("{clusters}/shoot--p--z")).await.code, 404, "nothing was written");
 
-    // Metadata has a message whatever the kind is.
+    // Metadata has a message independent of the kind.
     let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
     let answer = send(&host, "GET", clusters, &[("accept", partial)], "").await;
     assert_eq!(opened(&answer).kind, "PartialObjectMetadataList");
@@ -458,7 +458,7 @@ async fn objects_are_created_replaced_and_deleted_in_protobuf() {
     let object = format!("{collection}/a");
     assert_eq!(send(&host, "PUT", &object, &TYPE, body(&changed)).await.json()["data"], json!({"k": "w"}));
 
-    // DeleteOptions with a precondition that does not hold, then with one that does.
+    // DeleteOptions with a failing precondition, then with a matching one.
     let uid = get(&host, &object).await.json()["metadata"]["uid"].as_str().expect("a uid").to_owned();
     for (uid, code) in [("other", 409), (uid.as_str(), 200)] {
         let options = DeleteOptions::node();
@@ -503,7 +503,7 @@ async fn bodies_that_cannot_be_read_are_refused_as_upstream_refuses_them() {
         "Secret in version \"v1\" cannot be handled as a Namespace: converting (v1.Secret) to (core.Namespace): unknown \
          conversion",
     );
-    // Kinds of CustomResourceDefinitions have no messages.
+    // Custom resources have no messages.
     let clusters = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
     let answer = send(&host, "POST", clusters, &TYPE, &b"k8s\0\x0a\x00"[..]).await;
     assert_eq!((answer.code, answer.json()["reason"].as_str()), (415, Some("UnsupportedMediaType")));

@@ -29,7 +29,7 @@ pub(crate) fn start() -> DateTime<Utc> {
     "2023-07-27T20:00:00Z".parse().expect("an instant")
 }
 
-/// A component's thread, and how it ended.
+/// Thread of a component, which returns its exit.
 type Thread = JoinHandle<Result<Exit, String>>;
 
 pub(crate) struct World {
@@ -40,7 +40,7 @@ pub(crate) struct World {
     reports: Arc<Mutex<BTreeMap<&'static str, usize>>>,
 }
 
-/// Reports, counted by the participant's name.
+/// Number of reports by participant.
 struct Counted {
     over: ReportsOver,
     name: &'static str,
@@ -75,12 +75,12 @@ impl World {
         Self::on(mode, Clock::wall())
     }
 
-    /// With a wall clock of the test's own.
+    /// Creates a world with the test's own wall clock.
     pub(crate) fn on(mode: Mode, wall: Clock) -> Self {
         Self::over(mode, wall, Arc::new(MemoryLog::new()))
     }
 
-    /// With a wall clock and a log of the test's own.
+    /// Creates a world with the test's own wall clock and log.
     pub(crate) fn over(mode: Mode, wall: Clock, log: Arc<dyn EventLog>) -> Self {
         let tasks = Tasks::new();
         let slot: Arc<OnceLock<Host>> = Arc::default();
@@ -110,12 +110,12 @@ impl World {
         self.host.transport(User { name: "toy".into(), groups, component: Some(("toy".into(), "v1".into())) })
     }
 
-    /// As a user who takes no part in landscape time.
+    /// Transport of a user without part in landscape time.
     pub(crate) fn users_transport(&self) -> Transport {
         self.host.transport(User { name: "ann".into(), groups: vec!["system:masters".into()], component: None })
     }
 
-    /// Runs a component on a thread of its own, and waits until it says that it is ready.
+    /// Runs a component on a thread of its own, and waits until it is ready.
     pub(crate) async fn run<F>(
         &mut self,
         name: &'static str,
@@ -149,12 +149,12 @@ impl World {
         is_ready.await.expect("it becomes ready");
     }
 
-    /// How often a component has told the clock something.
+    /// Number of reports that a component has sent to the clock.
     pub(crate) fn reports(&self, name: &str) -> usize {
         self.reports.lock().get(name).copied().unwrap_or_default()
     }
 
-    /// Stops the components in the order in which they came; each must have lived well until then.
+    /// Stops the components in the order of their start; none must have failed before.
     pub(crate) fn end(self) {
         for (stop, thread) in self.threads {
             let _ = stop.send(());
@@ -162,12 +162,12 @@ impl World {
         }
     }
 
-    /// What a path answers, as text.
+    /// Response body of a path as text.
     pub(crate) async fn text(&self, path: &str) -> String {
         self.streamed(path).await.await
     }
 
-    /// Resolves when a path begins to answer, to what resolves when the answer has ended.
+    /// Waits until the response of a path begins; the returned future resolves with its body.
     pub(crate) async fn streamed(&self, path: &str) -> impl Future<Output = String> + use<> {
         let request = http::Request::get(path).body(full("")).expect("a request");
         let response = self.transport().send(request).await.expect("a response");
@@ -178,12 +178,12 @@ impl World {
         }
     }
 
-    /// A context for requests of the test itself.
+    /// Context for requests of the test itself.
     pub(crate) fn context(&self) -> Context {
         self.context_over(self.transport())
     }
 
-    /// A context for requests over a transport.
+    /// Context for requests over a transport.
     pub(crate) fn context_over(&self, transport: Transport) -> Context {
         Context {
             identity: Identity { component: "test".into(), instance: "test".into(), version: "v1".into() },

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A log that is slow to say what its head is, as for a thread that loses its processor right then.
+//! A log whose head is returned slowly, as when the thread is descheduled at that moment.
 
 use std::sync::Arc;
 
 use eventlog::log::{BoxFuture, Snapshot};
 use eventlog::{Append, AppendError, Appended, Entry, EventLog, MemoryLog, ReadError, Revision, Subscription};
 
-/// How often another thread may run before the head is said.
+/// Number of yields to other threads before the head is returned.
 const TURNS: usize = 300;
 
 #[derive(Debug, Default)]

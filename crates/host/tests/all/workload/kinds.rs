@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! StatefulSets and DaemonSets, and what holds for every kind with a template of pods.
+//! StatefulSets and DaemonSets, and the common behaviour of all kinds with a pod template.
 
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ fn a_stateful_set_goes_back_to_an_older_template() {
     world.ask("PATCH", &path, image("web:2"));
     world.settle(60);
     assert_eq!(revisions(&world), [(1, "web:1".to_owned()), (2, "web:2".to_owned())]);
-    // What `kubectl rollout undo` sends.
+    // The patch that `kubectl rollout undo` sends.
     world.ask("PATCH", &path, first["data"].clone());
     world.settle(60);
     assert_eq!(images(&world), ["web:1"]);
@@ -104,7 +104,7 @@ fn a_stateful_set_goes_back_to_an_older_template() {
     assert_eq!(
         revisions(&world),
         [(3, "web:1".to_owned()), (4, "web:3".to_owned())],
-        "one is kept beside those in use"
+        "one is kept in addition to those in use"
     );
     assert_eq!(world.timers(), 0);
     let (code, _) =
@@ -206,7 +206,7 @@ fn a_daemon_set_has_a_pod_on_each_node() {
     assert_eq!(world.timers(), 0);
 }
 
-/// An object whose pods its selector would not select is refused.
+/// An object whose selector does not match its pod template is rejected.
 #[test]
 fn a_selector_that_does_not_match_the_template_is_refused() {
     let world = World::new(Options::default());
@@ -243,7 +243,7 @@ fn a_selector_that_does_not_match_the_template_is_refused() {
     assert_eq!(code, 422);
 }
 
-/// One that was stored before it would have been refused makes no pods, and says so.
+/// A stored object that would be rejected today creates no pods, and its status has the reason.
 #[test]
 fn a_stored_set_whose_template_does_not_match_makes_no_pods() {
     for (resource, plural) in [(SETS, "replicasets"), ("/apis/apps/v1/namespaces/default/statefulsets", "statefulsets")]
@@ -273,7 +273,7 @@ fn a_stored_set_whose_template_does_not_match_makes_no_pods() {
         let entries = world.entries();
         world.settle(3600);
         assert_eq!(world.entries(), entries, "it rests");
-        // The specification is the one that was overwritten.
+        // The stored specification is the overwritten one.
         let path = format!("{resource}/{name}");
         assert_eq!(world.get(&path)["spec"]["replicas"], 3);
         if plural == "replicasets" {

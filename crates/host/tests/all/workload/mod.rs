@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deployments, ReplicaSets and simulated pods over a host, as kubectl would see them.
+//! Deployments, ReplicaSets and simulated pods over a host, from the view of kubectl.
 
 mod kinds;
 
@@ -33,7 +33,7 @@ fn web(replicas: i32) -> Value {
     })
 }
 
-/// A world with Deployment `web`, whose roll-out is done.
+/// A world with Deployment `web`, whose roll-out is complete.
 fn world_with(deployment: Value) -> World {
     let world = World::new(Options::default());
     world.ask("POST", DEPLOYMENTS, deployment);
@@ -137,7 +137,7 @@ fn a_deployment_gets_a_replica_set_and_running_pods_and_then_rests() {
     assert_eq!(world.events("ScalingReplicaSet"), [format!("Scaled up replica set {name} from 0 to 3")]);
     assert_eq!(world.events("SuccessfulCreate").len(), 3);
 
-    assert_eq!(world.timers(), 0, "who rests waits for nothing");
+    assert_eq!(world.timers(), 0, "an idle controller has no timer");
     let entries = world.entries();
     world.settle(86_400);
     assert_eq!(world.entries(), entries);
@@ -275,7 +275,7 @@ fn pods_are_released_and_adopted_by_their_labels() {
     assert_eq!(pods.len(), 1);
     assert_eq!(pods[0]["metadata"]["ownerReferences"][0]["controller"], true);
 
-    // Sets outlive a Deployment that is deleted without them, and serve the next one.
+    // Orphaned ReplicaSets are adopted by the next Deployment.
     world.ask("DELETE", WEB, json!({"propagationPolicy": "Orphan"}));
     world.settle(60);
     let sets = world.list(SETS);
@@ -316,7 +316,7 @@ fn wall_time_makes_pods_available_too() {
 }
 
 #[test]
-fn pods_of_processes_are_left_to_who_runs_them() {
+fn pods_of_processes_are_left_to_the_kubelet() {
     let options = Options { is_process: Arc::new(|_, _, image| image.starts_with("web:")), ..Options::default() };
     let world = World::new(options);
     world.ask("POST", DEPLOYMENTS, web(1));
@@ -446,8 +446,8 @@ fn nothing_is_created_in_a_namespace_that_goes() {
     assert_eq!(world.timers(), 0);
 }
 
-/// Whatever comes first: "Deployment ensures that only a certain number of Pods are down while they are being updated",
-/// and "that only a certain number of Pods are created above the desired number of Pods."
+/// In any order of events: "Deployment ensures that only a certain number of Pods are down while they are being
+/// updated", and "that only a certain number of Pods are created above the desired number of Pods."
 #[test]
 fn in_every_schedule_a_rollout_keeps_its_promises() {
     for seed in 0..20 {

@@ -17,7 +17,7 @@ use process::transport::full;
 use process::{Context, Identity, Output, Tasks, User};
 use serde_json::Value;
 
-/// What the hook of the runtime and the main task share.
+/// State shared by the hook of the runtime and the main task.
 #[derive(Default)]
 struct Driver {
     limit: Option<DateTime<Utc>>,
@@ -40,7 +40,7 @@ impl World {
         Self::scheduled(options, None)
     }
 
-    /// As [`World::new`]; the order of what could happen in any order is drawn from a seed.
+    /// Like [`World::new`]; a seed draws the order of concurrent events.
     pub(crate) fn scheduled(options: workload::Options, seed: Option<u64>) -> Self {
         let schedule = seed.map(Random::new);
         let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
@@ -120,7 +120,7 @@ impl World {
         clock_now(&self.clock)
     }
 
-    /// Lets wall time pass, and nothing else.
+    /// Advances wall time only.
     pub(crate) fn pass_wall_time(&self, seconds: i64) {
         let until = clock_now(&self.wall) + TimeDelta::seconds(seconds);
         while self.wall.fire_next(Some(until)).is_some() {
@@ -129,17 +129,17 @@ impl World {
         self.wall.advance_to(until);
     }
 
-    /// How many timers wait.
+    /// Number of pending timers.
     pub(crate) fn timers(&self) -> usize {
         self.clock.pending()
     }
 
-    /// How many entries there are.
+    /// Number of log entries.
     pub(crate) fn entries(&self) -> u64 {
         self.log.head().0
     }
 
-    /// Writes an object of namespace `default` into the log as if an earlier release had: nobody checks it.
+    /// Writes an object of namespace `default` into the log without validation, as if an earlier release had stored it.
     pub(crate) fn overwrite(&self, resource: &str, name: &str, change: impl Fn(&str) -> String) {
         let all = self.runtime.block_on(self.log.state_at(self.log.head())).expect("retained");
         let is_it = |key: &Key| &*key.resource == resource && &*key.name == name;
@@ -172,7 +172,7 @@ impl World {
         self.send_in("runtime", method, path, body)
     }
 
-    /// Sends a request, as [`World::send`], to another cluster.
+    /// Sends a request like [`World::send`] to another cluster.
     pub(crate) fn send_in(&self, cluster: &str, method: &str, path: &str, body: Value) -> (u16, Value) {
         let patch = if method == "PATCH" { "application/strategic-merge-patch+json" } else { "application/json" };
         let body = if body.is_null() { String::new() } else { body.to_string() };
@@ -188,7 +188,7 @@ impl World {
         })
     }
 
-    /// As [`World::send`]; it must succeed.
+    /// Sends a request like [`World::send`]; panics unless it succeeds.
     #[track_caller]
     pub(crate) fn ask(&self, method: &str, path: &str, body: Value) -> Value {
         let (code, answer) = self.send(method, path, body);

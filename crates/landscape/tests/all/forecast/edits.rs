@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What people do to their Shoots: settings, windows, versions, pools, hibernation, profiles, operations.
+//! Edits of Shoots by users: settings, windows, versions, pools, hibernation, profiles, operations.
 
 use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, Utc};
@@ -10,11 +10,11 @@ use domain::versions::{Moment, Version};
 
 use super::world::{World, reference, window};
 
-/// Windows that do not meet one another, so that a run planned in the one does not fall into the other.
+/// Windows that do not overlap, so that a run planned in one is not in another.
 const WINDOWS: [(&str, &str); 3] =
     [("150000+0000", "160000+0000"), ("180000+0000", "183000+0000"), ("063000+0000", "073000+0000")];
 
-/// The Shoot after an edit; the same Shoot if there is nothing to do.
+/// Returns the Shoot after an edit; the same Shoot if there is nothing to change.
 pub(super) fn edited(
     world: &World,
     ordinal: u64,
@@ -30,9 +30,9 @@ pub(super) fn edited(
             auto_update.kubernetes_version = !auto_update.kubernetes_version;
             auto_update.machine_image_version = auto_update.machine_image_version.map(|is_on| !is_on);
         }
-        // That of a confined Shoot counts after the upcoming maintenance.
+        // A changed window of a confined Shoot applies after the upcoming maintenance.
         1 => {
-            // Only this one meets one of them.
+            // Only this window overlaps with one of them.
             if maintenance.time_window.as_ref().is_some_and(|present| present.begin != "060000+0000") {
                 maintenance.time_window = Some(window(world.pick(&WINDOWS, "new-window", ordinal)));
             }
@@ -67,7 +67,7 @@ pub(super) fn edited(
     edited
 }
 
-/// To another version that may be taken now.
+/// Changes to another version that is allowed now.
 fn raise(world: &World, ordinal: u64, shoot: &mut Shoot, offered: &CloudProfileSpec, now: DateTime<Utc>) {
     let Ok(current) = Version::parse(&shoot.spec.kubernetes.version) else { return };
     let at = Moment::new(now, world.release());
@@ -87,7 +87,7 @@ fn raise(world: &World, ordinal: u64, shoot: &mut Shoot, offered: &CloudProfileS
     }
 }
 
-/// What a rotation waits for; without one, some operation.
+/// Returns the next operation of a pending rotation; without a rotation, an arbitrary operation.
 fn operation(world: &World, ordinal: u64, shoot: &Shoot) -> String {
     let rotation = shoot.status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref());
     let phase = |phase: Option<&String>| phase.cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A world from its first day to its last, in a landscape: profiles change, Shoots are edited, time goes by.
+//! A world from its first day to its last, in a landscape: profiles change, Shoots are edited, time passes.
 
 use std::sync::Arc;
 
@@ -23,29 +23,29 @@ use super::world::{self, World};
 use crate::support::{Audited, instant, is};
 
 const START: &str = "2023-06-15T12:00:00Z";
-/// All Shoots are there, and none has been maintained.
+/// Start: all Shoots exist, and none has been maintained.
 const FROM: &str = "2023-06-15T13:00:00Z";
 const END: &str = "2023-08-14T12:00:00Z";
 
-/// A Shoot as it stood at an instant, and how long nobody touched it from then on.
+/// A Shoot as of an instant, and the period without edits that begins then.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     pub(crate) given: Shoot,
     pub(crate) from: DateTime<Utc>,
-    /// Not included.
+    /// End, exclusive.
     pub(crate) until: DateTime<Utc>,
-    /// Whether something that was edited before has not been rolled out yet.
+    /// True if an earlier edit has not been rolled out yet.
     pub(crate) is_pending: bool,
 }
 
 impl Stretch {
-    /// Whether the Shoot's window was changed and counts after the upcoming maintenance.
+    /// True if the Shoot's window was changed and the new one applies after the upcoming maintenance.
     pub(crate) fn has_waiting_window(&self) -> bool {
         self.given.metadata.annotation("maintenance.terrarium.dev/upcoming-time-window").is_some()
     }
 }
 
-/// What a world has been.
+/// History of a world.
 pub(crate) struct Life {
     pub(crate) stretches: Vec<Stretch>,
     pub(crate) entries: Vec<Arc<Entry>>,
@@ -53,22 +53,22 @@ pub(crate) struct Life {
     pub(crate) gates: Gates,
     /// Form in which pools are hashed.
     pub(crate) form: HashVersion,
-    /// Edits of Shoots that the server took.
+    /// Number of edits of Shoots that the server accepted.
     pub(crate) edits: usize,
-    /// Changes of profiles that the server took.
+    /// Number of changes of profiles that the server accepted.
     pub(crate) reoffered: usize,
     plain: Offer,
     extended: Offer,
 }
 
 impl Life {
-    /// What is offered to a Shoot.
+    /// Versions that are offered to a Shoot.
     pub(crate) fn offer_of(&self, shoot: &Shoot) -> &Offer {
         let reference = cloud_profile::reference(&shoot.spec).expect("every Shoot has one");
         if reference.kind == NAMESPACED_CLOUD_PROFILE { &self.extended } else { &self.plain }
     }
 
-    /// Lives through the world of a seed.
+    /// Runs the world of a seed.
     pub(crate) fn of(seed: u64) -> Self {
         let world = World::new(seed, instant(START));
         let gates = world.gates();
@@ -116,7 +116,7 @@ struct Game<'a> {
 }
 
 impl<'a> Game<'a> {
-    /// Profiles and Shoots, before the first window.
+    /// Creates profiles and Shoots, before the first window.
     fn begin(world: &'a World, audited: &'a mut Audited) -> Self {
         let admin = audited.admin.clone();
         let created = async {
@@ -172,13 +172,13 @@ impl<'a> Game<'a> {
         self.stretches.push(Stretch { given, from: instant(FROM), until, is_pending: false });
     }
 
-    /// What is in use is not removed: then the profile stays as it is.
+    /// Versions in use cannot be removed: in that case the profile stays unchanged.
     fn change_profile(&mut self, number: u64) {
         let present = self.audited.run(self.profiles.get("local")).expect("it is there");
         let wanted = self.world.changed(number, present, self.audited.landscape.now());
         if let Ok(changed) = self.audited.run(self.profiles.replace(&wanted)) {
             self.profile = changed;
-            self.offer_anew(true);
+            self.record_offer(true);
         }
     }
 
@@ -188,11 +188,11 @@ impl<'a> Game<'a> {
         let wanted = self.world.changed_namespaced(number, present, &self.profile, self.audited.landscape.now());
         if let Ok(changed) = self.audited.run(self.own.replace(&wanted)) {
             self.namespaced = changed;
-            self.offer_anew(false);
+            self.record_offer(false);
         }
     }
 
-    fn offer_anew(&mut self, with_parent: bool) {
+    fn record_offer(&mut self, with_parent: bool) {
         let now = self.audited.landscape.now();
         if with_parent {
             self.plain.changes.push((now, self.profile.spec.clone()));
@@ -201,7 +201,7 @@ impl<'a> Game<'a> {
         self.reoffered += 1;
     }
 
-    /// Edits a Shoot, waits until it has been reconciled, and begins another stretch. What the server refuses is no edit.
+    /// Edits a Shoot, waits until it has been reconciled, and begins another stretch. A rejected edit has no effect.
     fn edit(&mut self, index: u64, number: u64) {
         let name = world::name(index);
         let at = self.audited.landscape.now();
@@ -221,7 +221,7 @@ impl<'a> Game<'a> {
         if !is_run_at_once {
             let limit = (at + chrono::TimeDelta::hours(2)).to_rfc3339();
             given = self.audited.until_done(&limit, wait::for_object(&self.shoots, &name, is_settled));
-            // The edit itself is no part of what is foretold.
+            // The edit itself is not part of the forecast.
             self.audited.until(&(self.audited.landscape.now() + chrono::TimeDelta::seconds(1)).to_rfc3339());
         }
         let now = if is_run_at_once { at } else { self.audited.landscape.now() };
@@ -234,7 +234,7 @@ impl<'a> Game<'a> {
     }
 }
 
-/// Whether gardenlet has nothing left to do.
+/// True if gardenlet has nothing left to do.
 fn is_settled(shoot: &Shoot) -> bool {
     let is_done = shoot.status.last_operation.as_ref().is_some_and(|last| last.state == "Succeeded");
     is_done

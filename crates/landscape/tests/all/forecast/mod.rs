@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A forecast tells what the landscape does: the same versions, failures, migrations and operations of the same Shoots at
-//! the same instants, and nodes are replaced or restarted when it says so.
+//! A forecast matches the behaviour of the landscape: the same versions, failures, migrations and operations of the
+//! same Shoots at the same instants, and nodes are replaced or restarted at the predicted times.
 //!
-//! Each seed makes a world of its own, of one of nine releases of Gardener, which lives for 60 days while its CloudProfiles
-//! change and people edit its Shoots
-//! ([`world`], [`edits`], [`life`]). Of each Shoot a forecast is made from the object as it stands, up to its next edit,
-//! and compared with what the log tells of that stretch ([`story`]).
+//! Each seed determines a world, with one of nine releases of Gardener, which runs for 60 days while its CloudProfiles
+//! change and users edit its Shoots ([`world`], [`edits`], [`life`]). The forecast of each Shoot is computed from the
+//! present object, up to its next edit, and compared with the log of that stretch ([`story`]).
 //!
-//! `TERRARIUM_TEST_WORLDS=200` looks at the worlds 1 to 200, `TERRARIUM_TEST_WORLDS=17-17` at one.
+//! `TERRARIUM_TEST_WORLDS=200` runs the worlds 1 to 200, `TERRARIUM_TEST_WORLDS=17-17` one world.
 
 mod edits;
 mod life;
@@ -28,13 +27,13 @@ use crate::support::seeds_of;
 
 const TEST: &str = "forecast::forecasts_and_landscapes_agree";
 const WORLDS: &str = "TERRARIUM_TEST_WORLDS";
-/// Before the counts in what the process of a world prints.
+/// Prefix of the counts in the output of a world's process.
 const SEEN: &str = "seen: ";
 
-/// What worlds have shown, so that agreement means something.
-type Seen = BTreeMap<String, usize>;
+/// Counts of observed situations, so that agreement is not vacuous.
+type Counts = BTreeMap<String, usize>;
 
-fn counts_of(life: &Life, changes: &[Change]) -> Seen {
+fn counts_of(life: &Life, changes: &[Change]) -> Counts {
     let count = |holds: &dyn Fn(&Change) -> bool| changes.iter().filter(|change| holds(change)).count();
     let counts = [
         ("moved", count(&|change| change.failure.is_none() && change.to.is_some())),
@@ -48,7 +47,7 @@ fn counts_of(life: &Life, changes: &[Change]) -> Seen {
         ("waiting windows", life.stretches.iter().filter(|stretch| stretch.has_waiting_window()).count()),
         ("asleep", life.stretches.iter().filter(|stretch| stretch.given.status.hibernated).count()),
         ("edited", life.edits),
-        ("offered anew", life.reoffered),
+        ("reoffered", life.reoffered),
     ];
     counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }
@@ -66,9 +65,9 @@ fn forecasts_and_landscapes_agree() {
         let seeds = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed <= last));
         seeds.map(elsewhere).collect::<Vec<_>>()
     };
-    // Worlds have nothing to do with each other, so the processors share them.
+    // Worlds are independent, so they run in parallel.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let (mut seen, mut differences) = (Seen::new(), Vec::new());
+    let (mut seen, mut differences) = (Counts::new(), Vec::new());
     std::thread::scope(|scope| {
         let shares: Vec<_> = (0..processors).map(|_| scope.spawn(share)).collect();
         for result in shares.into_iter().flat_map(|share| share.join().expect("it only waits for processes")) {
@@ -80,13 +79,13 @@ fn forecasts_and_landscapes_agree() {
     });
     assert!(differences.is_empty(), "{} worlds differ\n{}", differences.len(), differences.join("\n"));
     println!("{seen:?}");
-    // A window of a confined Shoot is one of many things that are edited.
+    // Changed windows of confined Shoots are only one of many kinds of edits.
     let is_loud = |(name, count): (&String, &usize)| *count > usize::from(name != "waiting windows") * 2;
     assert!(worlds.count() < 20 || seen.iter().all(is_loud), "the worlds are too quiet: {seen:?}");
 }
 
-/// Looks at a world in a process of its own, which gives back all the memory that 60 days take.
-fn elsewhere(seed: u64) -> Result<Seen, String> {
+/// Runs a world in a process of its own, which frees the memory of 60 days at its end.
+fn elsewhere(seed: u64) -> Result<Counts, String> {
     let this = std::env::current_exe().expect("a test has a file");
     let mut world = Command::new(this);
     world.args([TEST, "--exact", "--nocapture"]).env(WORLDS, format!("{seed}-{seed}"));
@@ -97,9 +96,9 @@ fn elsewhere(seed: u64) -> Result<Seen, String> {
         .ok_or_else(|| format!("seed {seed}:\n{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Lets a world live and compares.
+/// Runs a world and compares it with its forecasts.
 #[track_caller]
-fn check(seed: u64) -> Seen {
+fn check(seed: u64) -> Counts {
     let life = Life::of(seed);
     let told = Story::of(&life.entries);
     let draw = |purpose: &str, key: &str, ordinal: u64| life.random.draw(purpose, key, ordinal);

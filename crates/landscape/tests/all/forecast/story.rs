@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a log tells of each Shoot, and whether a forecast has told the same.
+//! Changes of each Shoot in a log, and their comparison with a forecast.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,41 +16,41 @@ use eventlog::{Entry, Verb};
 
 use super::life::Stretch;
 
-/// What one run begins is over before this has passed, and no other run begins in it.
+/// Maximum duration of the effects of one run; no other run begins in it.
 const OF_ONE_RUN: TimeDelta = TimeDelta::hours(6);
 
-/// Pool, old version, new version, and when; no pool is the control plane.
+/// Time, pool, old version and new version; no pool: the control plane.
 type Move = (DateTime<Utc>, Option<String>, String, String);
 
-/// Credentials, whether their rotation begins (or ends), and when.
+/// Time, credentials, and true if their rotation begins (false: ends).
 type Turn = (DateTime<Utc>, &'static str, bool);
 
-/// What happened to one Shoot. Instants are in whole seconds.
+/// Changes of one Shoot. Instants are in whole seconds.
 #[derive(Debug, Default)]
 struct Own {
     moves: Vec<Move>,
-    /// `status.lastMaintenance.description` of each run that had something to say.
+    /// `status.lastMaintenance.description` of each run that has one.
     descriptions: BTreeMap<DateTime<Utc>, String>,
     /// `status.lastMaintenance.failureReason` of each run that failed.
     failures: BTreeMap<DateTime<Utc>, String>,
-    /// Operations that maintenance took over.
+    /// Operations that maintenance has performed.
     operations: Vec<(DateTime<Utc>, String)>,
     /// Rotations that gardenlet began and ended.
     turns: Vec<Turn>,
-    /// When a pool got another class of machines.
+    /// Instants at which a pool got another machine class.
     rolled: BTreeSet<DateTime<Utc>>,
-    /// When a node got a kubelet of another version.
+    /// Instants at which a node got a kubelet of another version.
     restarted: BTreeSet<DateTime<Utc>>,
-    /// The object at the end of each stretch is looked up here.
+    /// Object at each instant, for the end of each stretch.
     states: BTreeMap<DateTime<Utc>, Arc<Shoot>>,
 }
 
-/// What happened to all Shoots, by their names.
+/// Changes of all Shoots, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Story(BTreeMap<String, Own>);
 
 impl Story {
-    /// Reads a log.
+    /// Reads the changes from a log.
     pub(crate) fn of(entries: &[Arc<Entry>]) -> Self {
         let mut story = Self::default();
         let mut shoots: BTreeMap<String, Arc<Shoot>> = BTreeMap::new();
@@ -96,9 +96,9 @@ impl Story {
         self.0.entry(id.rsplit("--").next().unwrap_or_default().to_owned()).or_default()
     }
 
-    /// Whether rows tell what happened to a Shoot in a stretch; if not, what differs.
+    /// Compares the rows of a forecast with the changes of a Shoot in a stretch; the error is the difference.
     pub(crate) fn agrees(&self, stretch: &Stretch, changes: &[Change]) -> Result<(), String> {
-        let own = self.0.get(&stretch.given.metadata.name).ok_or("nobody has heard of it")?;
+        let own = self.0.get(&stretch.given.metadata.name).ok_or("the log has no such Shoot")?;
         Comparison { own, stretch, changes }.agree()
     }
 }
@@ -122,7 +122,7 @@ fn versions(shoot: &Shoot) -> BTreeMap<Option<String>, Vec<String>> {
     versions
 }
 
-/// When the rotation of each kind of credentials began, and when its end did.
+/// Instants at which the rotation of each kind of credentials, and its completion, were initiated.
 fn rotations(shoot: &Shoot) -> Vec<(&'static str, Option<Time>, Option<Time>)> {
     let credentials = shoot.status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref());
     let Some(rotation) = credentials else { return Vec::new() };
@@ -151,7 +151,7 @@ fn rotations(shoot: &Shoot) -> Vec<(&'static str, Option<Time>, Option<Time>)> {
     found
 }
 
-/// What an operation begins and ends, as garden-api 7.1 has it.
+/// Rotations that an operation begins or ends, according to garden-api 7.1.
 fn turns(operation: &str, shoot: &Shoot) -> Vec<(&'static str, bool)> {
     let both = ["authorities", "key", "etcd"];
     let operation = operation.strip_suffix("-without-workers-rollout").unwrap_or(operation);
@@ -204,7 +204,7 @@ impl Own {
     }
 }
 
-/// One Shoot, one stretch, one forecast.
+/// Comparison of one Shoot in one stretch with one forecast.
 struct Comparison<'a> {
     own: &'a Own,
     stretch: &'a Stretch,
@@ -256,7 +256,7 @@ impl<'a> Comparison<'a> {
         same("operations", &foretold, &happened)
     }
 
-    /// What an operation rotates is rotated by gardenlet in the run that follows, and is done at the end.
+    /// Rotations of an operation are performed by gardenlet in the run that follows, and are complete at the end.
     fn turns(&self) -> Result<(), String> {
         let mut foretold = Vec::new();
         for change in self.of(Subject::Operation) {
@@ -280,7 +280,7 @@ impl<'a> Comparison<'a> {
         self.own.states.range(..=at).next_back().map(|(_, shoot)| shoot.clone())
     }
 
-    /// A failure that repeats itself day by day is foretold once.
+    /// A failure that repeats every day is predicted once.
     fn failures(&self) -> Result<(), String> {
         let mut told: BTreeMap<DateTime<Utc>, Vec<&str>> = BTreeMap::new();
         for change in self.changes {
@@ -297,7 +297,7 @@ impl<'a> Comparison<'a> {
             }
         }
         for (at, happened) in self.own.failures.iter().filter(|(at, _)| self.is_within(**at)) {
-            // Take away what is told; nothing but commas may be left.
+            // Remove the predicted parts; only commas may remain.
             let mut rest = happened.clone();
             for known in told.range(..=*at).flat_map(|(_, failures)| failures) {
                 rest = rest.replace(known, "");
@@ -317,7 +317,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Each run says of itself what the rows say, and no more; failures that repeat themselves are foretold once.
+    /// Each run's description has the changes of the rows, and no others; repeated failures are predicted once.
     fn descriptions(&self) -> Result<(), String> {
         for change in self.changes {
             let at = cut(change.time);
@@ -336,7 +336,7 @@ impl<'a> Comparison<'a> {
             let of_now = self.changes.iter().filter(|change| cut(change.time) == *at);
             let failed_before = self.changes.iter().filter(|change| cut(change.time) < *at && change.failure.is_some());
             let mut pieces: Vec<String> = of_now.chain(failed_before).map(|change| self.piece(change)).collect();
-            // A piece may be the beginning of another one.
+            // A piece may be a prefix of another one.
             pieces.sort_by_key(|piece| std::cmp::Reverse(piece.len()));
             for piece in &pieces {
                 rest = rest.replacen(piece, "", 1);
@@ -348,7 +348,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// The part of a description that tells of a change, as versions-and-maintenance 4.8 has it.
+    /// The part of a description for a change, according to versions-and-maintenance 4.8.
     fn piece(&self, change: &Change) -> String {
         let Change { subject, pool, from, to, reason, failure, .. } = change;
         let whose = pool.as_ref().map_or_else(|| "Control Plane".to_owned(), |pool| format!("Worker pool {pool:?}"));
@@ -380,9 +380,9 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Pools get other machines, and nodes other kubelets, in the runs of which it is foretold, and in no others.
+    /// Pools get other machines, and nodes other kubelets, in exactly the predicted runs.
     fn nodes(&self) -> Result<(), String> {
-        // A hibernated Shoot has no nodes, and gets new ones when it wakes up. What waits for a run is rolled out by it as well.
+        // A hibernated Shoot has no nodes, and gets new ones when it wakes up. A run also rolls out pending changes.
         if self.stretch.given.spec.hibernation.is_some() || self.stretch.is_pending {
             return Ok(());
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a seed makes of CloudProfile, NamespacedCloudProfile and Shoots, and when they change.
+//! CloudProfile, NamespacedCloudProfile, Shoots and the times of their changes, derived from a seed.
 
 use api::core::{
     CloudProfile, CloudProfileReference, CloudProfileSpec, ExpirableVersion, Hibernation, HibernationSchedule,
@@ -16,21 +16,21 @@ use domain::worker_pool::HashVersion;
 use landscape::preset::{self, Preset};
 use serde_json::{Value, json};
 
-/// Shoots of a world.
+/// Number of Shoots of a world.
 pub(crate) const SHOOTS: u64 = 4;
 
 /// Name of the NamespacedCloudProfile.
 pub(crate) const EXTENDED: &str = "extended";
 
-/// Minors of Gardener that worlds run.
+/// Gardener minors of worlds.
 const GARDENERS: [u64; 9] = [120, 121, 124, 127, 133, 137, 142, 147, 149];
-/// Minors of Kubernetes that a CloudProfile offers: the newest that the release of Gardener runs.
+/// Number of Kubernetes minors that a CloudProfile offers: the newest that the release of Gardener supports.
 const MINORS: u64 = 5;
 const PATCHES: u64 = 3;
 const EDITS: u64 = 3;
 
-/// Windows that are closed from eleven to three o'clock: short and long, over midnight, in other zones, with an end that
-/// the cut moves over midnight.
+/// Windows that are closed from eleven to three o'clock: short and long, over midnight, in other zones, with an end
+/// that the cut moves over midnight.
 const WINDOWS: [(&str, &str); 9] = [
     ("150000+0000", "160000+0000"),
     ("180000+0000", "183000+0000"),
@@ -43,16 +43,16 @@ const WINDOWS: [(&str, &str); 9] = [
     ("060000+0000", "110000+0000"),
 ];
 
-/// Releases that refuse a supported version of a minor that has an unclassified one.
+/// Releases that reject a supported version of a minor that has an unclassified one.
 const UNCLASSIFIED_CLASHES: Releases = Releases::between(121, 122);
 /// Releases that do not complete the rotation of the encryption key of etcd on their own.
 const ENCRYPTION_KEYS_IN_TWO_STEPS: Releases = Releases::until(128);
-/// Releases that rotate the encryption key of etcd on their own unless a Shoot forbids it.
+/// Releases that rotate the encryption key of etcd on their own unless a Shoot disables it.
 const AUTOMATIC_ROTATION: Releases = Releases::since(141);
 /// Releases in which pools have the second form of the hash.
 const SECOND_FORM: Releases = Releases::since(126);
 
-/// Operations that a hibernated Shoot takes, then others, then those that need a feature gate.
+/// Operations that a hibernated Shoot accepts, then others, then those that need a feature gate.
 const OPERATIONS: [&str; 10] = [
     "reconcile",
     "rotate-ssh-keypair",
@@ -66,20 +66,20 @@ const OPERATIONS: [&str; 10] = [
     "rotate-credentials-start-without-workers-rollout",
 ];
 
-/// Something that happens from outside.
+/// A change from outside.
 pub(crate) struct Event {
     pub(crate) at: DateTime<Utc>,
     pub(crate) what: What,
 }
 
-/// What happens: the number tells apart what happens to the same object.
+/// Kind of change; the number distinguishes changes of the same object.
 #[derive(Clone, Copy)]
 pub(crate) enum What {
     /// The CloudProfile changes.
     Profile(u64),
     /// The NamespacedCloudProfile changes.
     Namespaced(u64),
-    /// Somebody edits a Shoot.
+    /// A user edits a Shoot.
     Shoot { index: u64, number: u64 },
 }
 
@@ -88,13 +88,13 @@ pub(crate) fn name(index: u64) -> String {
     format!("s{index}")
 }
 
-/// A world: nothing but what its seed says.
+/// A world, fully determined by its seed.
 pub(crate) struct World {
     random: Random,
     seed: u64,
     start: DateTime<Utc>,
     gardener: GardenerVersion,
-    /// Oldest minor of Kubernetes that is offered.
+    /// Oldest offered Kubernetes minor.
     first_minor: u64,
 }
 
@@ -117,7 +117,8 @@ impl World {
         self.gardener.served_release()
     }
 
-    /// Every other world lets nodes wait in a rotation, and those of releases that always do.
+    /// Gates of the world: every other world enables rotation without roll-out of workers; some releases always have
+    /// it.
     pub(crate) fn gates(&self) -> Gates {
         let is_set = (self.seed % 2 == 1).then_some(true);
         let waits = releases::gate_is_on(&self.gardener, "CredentialsRotationWithoutWorkersRollout", is_set);
@@ -142,7 +143,7 @@ impl World {
         &choices[usize::try_from(index).expect("small")]
     }
 
-    /// Within the 60 days, or never.
+    /// A date within the 60 days, or none.
     fn date(&self, what: &str, ordinal: u64) -> Option<DateTime<Utc>> {
         let hours = self.hours(75 * 24, what, ordinal);
         (hours < TimeDelta::days(58)).then(|| self.start + TimeDelta::days(1) + hours)
@@ -152,7 +153,7 @@ impl World {
         (*self.pick(&["patch", "minor", "major"], "strategy", ordinal)).to_owned()
     }
 
-    /// All that happens from outside, in the order of time. Shoots are edited while their windows are closed.
+    /// All changes from outside, ordered by time. Shoots are edited while their windows are closed.
     pub(crate) fn events(&self) -> Vec<Event> {
         let start = self.start + TimeDelta::days(1);
         let minutes =
@@ -174,7 +175,7 @@ impl World {
         events
     }
 
-    /// The CloudProfile at the start.
+    /// The initial CloudProfile.
     pub(crate) fn profile(&self, mut profile: CloudProfile) -> CloudProfile {
         profile.spec.kubernetes.versions = (0..MINORS * PATCHES)
             .filter(|index| index % PATCHES == 0 || self.below(5, "left-out", *index) > 0)
@@ -230,7 +231,7 @@ impl World {
         }
     }
 
-    /// A profile that gives some versions of its parent more or less time.
+    /// A profile that extends or shortens the lifetime of some versions of its parent.
     pub(crate) fn namespaced(&self, parent: &CloudProfile) -> NamespacedCloudProfile {
         let mut profile: NamespacedCloudProfile = serde_json::from_value(json!({
             "metadata": {"name": EXTENDED, "namespace": preset::NAMESPACE},
@@ -256,7 +257,7 @@ impl World {
         profile
     }
 
-    /// Overrides the dates of some versions of the parent, beside those that are overridden already.
+    /// Overrides the dates of some versions of the parent, in addition to existing overrides.
     fn overrides(
         &self,
         profile: &mut NamespacedCloudProfile,
@@ -330,7 +331,7 @@ impl World {
         profile
     }
 
-    /// A Shoot: without workers, or with small pools.
+    /// Creates a Shoot: without workers, or with small pools.
     pub(crate) fn shoot(&self, index: u64, profile: &CloudProfile) -> Shoot {
         let mut shoot = Preset::of(&self.gardener).shoot(&name(index));
         let minor = self.first_minor + self.below(MINORS - 2, "minor", index);
@@ -351,7 +352,7 @@ impl World {
         if index == 0 {
             auto_update.machine_image_version = None;
         }
-        // Rotations on their own are the subject of other tests.
+        // Automatic rotations are covered by other tests.
         maintenance.auto_rotation = serde_json::from_value(if AUTOMATIC_ROTATION.contain(self.release()) {
             json!({"credentials": {"etcdEncryptionKey": {"rotationPeriod": "0s"}}})
         } else {
@@ -387,14 +388,14 @@ impl World {
         image.name.clone_from(&offered.name);
         image.version = Some(offered.versions[0].version.clone());
         if self.below(2, "own-version", ordinal) == 0 {
-            // A pool may stay behind.
+            // A pool may have an older version.
             let behind = minor.saturating_sub(self.below(2, "behind", ordinal)).max(self.first_minor);
             worker.kubernetes = Some(WorkerKubernetes { version: Some(format!("1.{behind}.1")), kubelet: None });
         }
         worker
     }
 
-    /// Some Shoots are created asleep, and some sleep by schedules.
+    /// Some Shoots are created hibernated, and some hibernate by schedule.
     fn hibernation(&self, index: u64) -> Option<Hibernation> {
         let schedule = |start: &str, end: &str, zone: &str| HibernationSchedule {
             start: Some(start.to_owned()),
@@ -410,7 +411,7 @@ impl World {
         }
     }
 
-    /// Sets fields that Kubernetes 1.33 and 1.35 refuse and the maintenance of newer releases removes.
+    /// Sets fields that Kubernetes 1.33 and 1.35 reject and the maintenance of newer releases removes.
     fn configure_since_131(&self, shoot: &mut Shoot, index: u64, minor: u64) {
         let kubernetes = match self.below(6, "configured", index) {
             0 if minor < 33 && index > 0 => json!({
@@ -435,7 +436,7 @@ impl World {
         shoot.spec.kubernetes = serde_json::from_value(tree).expect("a configuration");
     }
 
-    /// Sets fields that Kubernetes 1.31 and 1.32 refuse and maintenance removes.
+    /// Sets fields that Kubernetes 1.31 and 1.32 reject and maintenance removes.
     fn configure_before_131(&self, shoot: &mut Shoot, index: u64) {
         let kubernetes = &mut shoot.spec.kubernetes;
         let (kubelet, server) = match self.below(6, "configured", index) {
@@ -453,7 +454,7 @@ impl World {
             server.map(|server| serde_json::from_value(server).expect("an API server configuration"));
     }
 
-    /// What waits for the first maintenance of a Shoot.
+    /// Operation that is pending for the first maintenance of a Shoot.
     pub(crate) fn operation(&self, index: u64) -> Option<&'static str> {
         let is_asleep = self.hibernation(index).is_some_and(|hibernation| hibernation.enabled == Some(true));
         (self.below(3, "has-operation", index) == 0).then(|| self.some_operation(is_asleep, index))
@@ -482,7 +483,7 @@ pub(crate) fn window((begin, end): &(&str, &str)) -> MaintenanceTimeWindow {
     MaintenanceTimeWindow { begin: (*begin).to_owned(), end: (*end).to_owned() }
 }
 
-/// The entry of a list whose key has a value; it is added if it is not there.
+/// Returns the entry of a list whose key has a value; adds it if it is missing.
 fn entry<'a>(list: &'a mut Value, key: &str, value: &str) -> &'a mut Value {
     if list.is_null() {
         *list = json!([]);
@@ -504,7 +505,7 @@ fn latest(spec: &CloudProfileSpec) -> Option<String> {
     versions.max_by_key(|version| Version::parse(version).ok())
 }
 
-/// The latest version may not expire.
+/// The latest version must not expire.
 fn keep_latest(spec: &mut CloudProfileSpec) {
     let latest = latest(spec);
     for entry in spec.kubernetes.versions.iter_mut().filter(|entry| Some(&entry.version) == latest.as_ref()) {

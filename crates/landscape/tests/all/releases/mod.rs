@@ -160,7 +160,7 @@ fn set(tree: &mut Value, path: &str, value: &str) {
     *place = serde_json::from_str(value).expect("JSON");
 }
 
-/// The path of a field as an error names it; a list for its first item.
+/// Path of a field as in an error message; a list stands for its first item.
 fn shown(path: &str) -> String {
     let words = path.strip_suffix("/0").unwrap_or(path).split('/').map(|word| match word.parse::<usize>() {
         Ok(index) => format!("[{index}]"),
@@ -169,7 +169,7 @@ fn shown(path: &str) -> String {
     words.collect::<String>().trim_start_matches('.').to_owned()
 }
 
-/// Objects of a landscape, for which Kubernetes versions of its release are filled in.
+/// Objects of a landscape, with Kubernetes versions of its release.
 fn objects(preset: &Preset) -> Vec<Value> {
     let text = OBJECTS.replace("OLD_VERSION", preset.expiring()).replace("NEW_VERSION", preset.newest());
     let binding = if preset.has_credentials_binding() { "credentialsBindingName" } else { "secretBindingName" };
@@ -187,7 +187,8 @@ fn collection(object: &Value) -> String {
     format!("/clusters/garden/apis/{api_version}/{namespace}{plural}")
 }
 
-/// Creates an object with strict field validation, or tries to; the code and the message of a refusal.
+/// Creates an object with strict field validation, optionally as a dry run; the error is the code and the message of a
+/// rejection.
 async fn create(context: &Context, object: &Value, is_dry_run: bool) -> Result<(), (u16, String)> {
     let dry_run = if is_dry_run { "&dryRun=All" } else { "" };
     let uri = format!("{}?fieldValidation=Strict{dry_run}", collection(object));
@@ -274,7 +275,7 @@ fn check(minor: u16) {
 #[test]
 fn each_release_takes_its_own_fields_strictly() {
     std::thread::scope(|scope| {
-        // Two landscapes at a time: each has a thread of its own.
+        // Two landscapes at a time: each has its own thread.
         for first in 0..2 {
             scope.spawn(move || (DOCUMENTED.0..=NEWEST.0).skip(first).step_by(2).for_each(check));
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A landscape whose every change is audited, and the story that most tests tell.
+//! A landscape whose every change is audited, and the scenario of most tests.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Audited {
         result
     }
 
-    /// Runs until the future is done; panics if it is not at `limit`.
+    /// Runs until the future is done; panics if it is not done at `limit`.
     #[track_caller]
     pub(crate) fn until_done<T>(&mut self, limit: &str, future: impl Future<Output = Result<T, Error>>) -> T {
         let done = self.landscape.run_until_done(instant(limit), future);
@@ -96,14 +96,14 @@ impl Audited {
         }
     }
 
-    /// Lets time pass.
+    /// Advances time to an instant.
     #[track_caller]
     pub(crate) fn until(&mut self, limit: &str) {
         self.landscape.run_until(instant(limit)).unwrap_or_else(|failure| panic!("{failure}"));
         self.audit();
     }
 
-    /// Lets time pass from instant to instant until something holds; the instant at which it does.
+    /// Advances time from instant to instant until a condition holds; returns that instant.
     #[track_caller]
     pub(crate) fn until_it_holds(
         &mut self,
@@ -113,7 +113,7 @@ impl Audited {
     ) -> DateTime<Utc> {
         let end = self.landscape.now() + limit;
         loop {
-            self.landscape.settle().expect("everybody settles");
+            self.landscape.settle().expect("it settles");
             if holds(self) {
                 return self.landscape.now();
             }
@@ -123,7 +123,7 @@ impl Audited {
         }
     }
 
-    /// Creates a fault that is named as its kind.
+    /// Creates a fault that is named after its kind.
     #[track_caller]
     pub(crate) fn inject(&mut self, kind: &str, change: impl FnOnce(&mut FaultSpec)) {
         let mut fault = Fault { metadata: ObjectMeta::named("", kind), ..Fault::default() };
@@ -153,13 +153,13 @@ impl Audited {
         self.auditor.assert_clean();
     }
 
-    /// All entries.
+    /// All entries of the log.
     pub(crate) fn entries(&self) -> Vec<Arc<Entry>> {
         let log = self.landscape.log();
         self.landscape.run(log.read(Revision(0), log.head(), None)).expect("no failure").expect("retained")
     }
 
-    /// The last entries, for messages.
+    /// The last entries, for error messages.
     pub(crate) fn tail(&self, count: u64) -> String {
         let head = self.landscape.log().head();
         let from = Revision(head.0.saturating_sub(count));
@@ -191,7 +191,7 @@ impl Audited {
         events.into_iter().map(|event| (event.reason, event.message)).collect()
     }
 
-    /// CloudProfile, Project and a Shoot that has been created.
+    /// Creates CloudProfile, Project and a Shoot, and waits until the Shoot was created.
     #[track_caller]
     pub(crate) fn create_shoot(&mut self, name: &str) -> Shoot {
         let admin = self.admin.clone();
@@ -202,7 +202,7 @@ impl Audited {
     }
 }
 
-/// Whether the last operation is of a type and in a state.
+/// True if the last operation has this type and state.
 pub(crate) fn is(shoot: &Shoot, type_: &str, state: &str) -> bool {
     shoot.status.last_operation.as_ref().is_some_and(|operation| operation.r#type == type_ && operation.state == state)
 }
@@ -231,20 +231,20 @@ fn typed<K: DeserializeOwned>(entry: &Entry) -> K {
     serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", entry.key))
 }
 
-/// What the story of a force-updated Shoot comes to.
+/// Outcome of the scenario of a force-updated Shoot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Story {
-    /// When maintenance ran.
+    /// Time of the maintenance run.
     pub(crate) maintained: DateTime<Utc>,
     /// Kubernetes and image version of the nodes at the end.
     pub(crate) nodes: Vec<(String, String)>,
-    /// Reasons and messages of what maintenance said.
+    /// Reasons and messages of the maintenance Events.
     pub(crate) events: Vec<(String, String)>,
-    /// Progress of the last reconciliation, as it rose.
+    /// Hash of the canonical log at the end.
     pub(crate) hash: String,
 }
 
-/// A Shoot is created in the evening, its version expires at midnight, and the next window forces it up.
+/// A Shoot is created in the evening, its version expires at midnight, and the next window forces an update.
 #[track_caller]
 pub(crate) fn force_update(options: Options) -> (Audited, Story) {
     let mut audited = Audited::start(options);
