@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Manifests and what is said of them. Source: docs/usage/shoot-operations/shoot_versions.md, "Version Requirements".
+//! Manifests and their violations. Source: docs/usage/shoot-operations/shoot_versions.md, "Version Requirements".
 
 use domain::release::DOCUMENTED;
 
@@ -47,7 +47,7 @@ spec:
       machine: {type: small, image: {name: os, version: 2.0.0}}
 ";
 
-/// A world, and the lines that an accepting reader would be warned by.
+/// Returns a world, and the warnings of a lenient reader.
 #[track_caller]
 fn world(text: &str) -> World {
     world_at(text, DOCUMENTED)
@@ -67,7 +67,7 @@ fn violations_of(text: &str) -> Vec<String> {
     world(text).remarks.violations.iter().map(ToString::to_string).collect()
 }
 
-/// A text in which a part is replaced; the part must be there.
+/// Returns a text with one part replaced; the part must occur in it.
 #[track_caller]
 fn with(text: &str, part: &str, other: &str) -> String {
     assert!(text.contains(part), "{part}");
@@ -80,7 +80,7 @@ fn what_a_landscape_may_have_stored_is_taken() {
     assert_eq!(violations_of(&both), [] as [&str; 0]);
     // Fields that are null are not set.
     assert_eq!(violations_of(&with(&both, "{type: calico}", "{type: calico, pods: null}")), [] as [&str; 0]);
-    // An operation was asked for when it could be, and the Shoot has changed since.
+    // The operation was valid when it was requested; the Shoot has changed since.
     let asked = with(SHOOT, "namespace: b", "namespace: b, annotations: {gardener.cloud/operation: rotate-ca-start}");
     let reconciling = format!("{asked}status: {{lastOperation: {{type: Reconcile, state: Processing}}}}\n");
     assert_eq!(violations_of(&reconciling), [] as [&str; 0]);
@@ -182,7 +182,7 @@ fn what_is_filled_in_is_noted_and_what_cannot_be_is_told() {
         ),
         "{told:?}"
     );
-    // Without the profile nothing can be said of versions, but of all else.
+    // Without the profile only versions cannot be validated.
     let odd = with(&open, "region: here", "region: \"\"");
     assert_eq!(violations_of(&odd), ["f.yaml:6: Shoot b/a: spec.region: Required value: must specify a region"]);
 }
@@ -335,7 +335,7 @@ fn pools_have_the_architecture_that_admission_fills_in() {
     }
 }
 
-/// Without them `rollout` would replace nodes for a reservation that the stored Shoot has as well.
+/// Without them `rollout` would replace nodes because of a reservation that the stored Shoot has already.
 #[test]
 fn kubelets_have_the_reservations_that_admission_fills_in() {
     let own = with(SHOOT, "{version: 1.31.2}", "{version: 1.31.2, kubelet: {kubeReserved: {cpu: 100m}}}");

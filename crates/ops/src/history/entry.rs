@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An entry of the log as a line that a person understands.
+//! Formatting of a log entry as a line.
 //!
 //! ```text
 //!   revision  landscape time        actor      what    object                     what of it changed
@@ -20,16 +20,16 @@ use super::changes::{self, Change, cut, short};
 use super::{secrets, writers};
 use crate::names::clusters::NamedCluster;
 
-/// Characters of a value in a line.
+/// Maximum length of a value in a line.
 const VALUE: usize = 48;
-/// Characters of a sentence in a line.
+/// Maximum length of a sentence in a line.
 const SENTENCE: usize = 120;
-/// Characters of everything that changed, in a line.
+/// Maximum length of all changes in a line.
 const SUMMARY: usize = 200;
-/// Characters of a value in a difference.
+/// Maximum length of a value in a difference.
 const LONG: usize = 2000;
 
-/// Fields that follow from others: told only if nothing else changed.
+/// Fields that follow from others; shown only if nothing else changed.
 const NOISE: [&str; 10] = [
     "managedFields",
     "generation",
@@ -43,17 +43,17 @@ const NOISE: [&str; 10] = [
     "uid",
 ];
 
-/// An entry, read.
+/// A decoded log entry with its changes.
 #[derive(Clone, Debug)]
 pub struct ReadEntry<'a> {
     entry: &'a Entry,
     kind: String,
     object: Value,
-    /// Without what is never shown.
+    /// Changes without the fields that are never shown.
     pub changes: Vec<Change>,
 }
 
-/// The object at a revision.
+/// Returns the object at a revision.
 pub fn tree(sections: &Sections, revision: u64) -> Value {
     let [identity, metadata, managed_fields, rest, status] = sections.parts.clone();
     let served = encode::Sections { identity, metadata, managed_fields, rest, status }.served(revision);
@@ -61,7 +61,7 @@ pub fn tree(sections: &Sections, revision: u64) -> Value {
 }
 
 impl<'a> ReadEntry<'a> {
-    /// Reads an entry.
+    /// Decodes an entry.
     pub fn of(entry: &'a Entry) -> Self {
         let object = tree(&entry.object, entry.revision.0);
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
@@ -77,12 +77,12 @@ impl<'a> ReadEntry<'a> {
         Self { entry, kind, object, changes }
     }
 
-    /// Who wrote it: a component by its name; others by their user and the program that they used.
+    /// Writer of the entry: a component by its name; others by user and program.
     pub fn actor(&self) -> String {
         name_of(&self.entry.actor)
     }
 
-    /// In one line.
+    /// Formats the entry on one line.
     pub fn line(&self) -> String {
         let Entry { revision, time, actor, .. } = self.entry;
         let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
@@ -107,7 +107,7 @@ impl<'a> ReadEntry<'a> {
         format!("{cluster}{} {place}{}", self.kind, key.name)
     }
 
-    /// `create`, `update`, `status`, `delete`.
+    /// Verb of the entry: `create`, `update`, `status`, `delete`.
     pub fn verb(&self) -> &'static str {
         match self.entry.verb {
             Verb::Create => "create",
@@ -117,7 +117,7 @@ impl<'a> ReadEntry<'a> {
         }
     }
 
-    /// What differs, a line for what was and one for what is.
+    /// Formats the differences, with a line for the old value and one for the new value.
     pub fn difference(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for Change { path, before, after } in &self.changes {
@@ -129,7 +129,7 @@ impl<'a> ReadEntry<'a> {
         lines
     }
 
-    /// As one JSON object.
+    /// Formats the entry as one JSON object.
     pub fn json(&self) -> Value {
         let Entry { revision, key, time, actor, .. } = self.entry;
         let changes = self
@@ -154,7 +154,7 @@ impl<'a> ReadEntry<'a> {
         })
     }
 
-    /// What there is to say about it.
+    /// Summary of the entry's changes.
     pub fn summary(&self) -> String {
         if self.kind == "Event" && self.entry.verb != Verb::Delete {
             return event(&self.object);
@@ -166,7 +166,7 @@ impl<'a> ReadEntry<'a> {
         }
     }
 
-    /// What its kind's columns show.
+    /// Values of the columns of the object's kind.
     fn properties(&self) -> String {
         let row = self.row();
         let columns = row.map(|row| row.columns).unwrap_or_default();
