@@ -51,8 +51,7 @@ fn tag(image: &str) -> &str {
     image.rsplit_once(':').map_or("", |(_, tag)| tag)
 }
 
-/// State of a Deployment with a process of the new version that ended and will end again; `None`: it has no such
-/// process.
+/// State of a Deployment with a process of the new version that ended and will end again; `None`: it has no such process.
 pub fn problem(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion) -> Option<State> {
     pods_of(deployment, pods).iter().find_map(|pod| {
         let (end, restarts) = end_of(pod, to)?;
@@ -65,8 +64,7 @@ pub fn problem(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion)
     })
 }
 
-/// Last end of a pod's process of version `to` that is in back-off before its restart, and its number of restarts;
-/// `None`:
+/// Last end of a pod's process of version `to` that is in back-off before its restart, and its number of restarts; `None`:
 /// the pod has another version, is being deleted, or its process is not in back-off.
 pub fn end_of(pod: &Pod, to: &GardenerVersion) -> Option<(ContainerStateTerminated, i32)> {
     let container = pod.status.container_statuses.first()?;
@@ -141,8 +139,7 @@ impl Crash {
         })
     }
 
-    /// True if the process has the version of its Deployment's template. The Deployment replaces pods of an older
-    /// template,
+    /// True if the process has the version of its Deployment's template. The Deployment replaces pods of an older template,
     /// left by an interrupted roll-out.
     fn is_current(&self, deployment: &Deployment) -> bool {
         deployment.spec.template.spec.containers.first().is_some_and(|container| tag(&container.image) == self.version)

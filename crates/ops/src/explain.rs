@@ -16,8 +16,8 @@ use crate::spelling::plural;
 /// Path of a Shoot's maintenance window.
 pub(crate) const TIME_WINDOW: &str = "spec.maintenance.timeWindow";
 
-/// Returns the lines about a Shoot at an instant: its window, then each of its versions. `pool`: the only worker pool
-/// to report.
+/// Returns the lines about a Shoot at an instant: its window, then each of its versions. `pool`: the only worker pool to
+/// report.
 pub fn lines(
     shoot: &Shoot,
     profile_name: &str,

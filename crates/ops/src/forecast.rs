@@ -105,8 +105,7 @@ pub struct Forecast {
 
 impl Forecast {
     /// Computes the forecast of all Shoots of a world, in parallel. The instants of maintenance runs equal those of a
-    /// landscape
-    /// with the same random source.
+    /// landscape with the same random source.
     pub fn of(world: &World, from: DateTime<Utc>, until: DateTime<Utc>, random: &Random) -> Self {
         let offers: BTreeMap<ProfileKey, Offer> = world
             .offers()
@@ -181,8 +180,8 @@ impl Forecast {
         lines
     }
 
-    /// Explains which versions of the Shoot `NAMESPACE/NAME` are chosen or kept, as seen from an instant, and what
-    /// happens to it.
+    /// Explains which versions of the Shoot `NAMESPACE/NAME` are chosen or kept, as seen from an instant, and what happens
+    /// to it.
     ///
     /// # Errors
     /// There is no such Shoot.
@@ -225,9 +224,8 @@ impl Forecast {
     }
 }
 
-/// Gates of a release's gardener-apiserver, with every gate on that allows more: stored objects of a landscape may
-/// depend on any of
-/// them.
+/// Gates of a release's gardener-apiserver, with every gate on that allows more: stored objects of a landscape may depend
+/// on any of them.
 pub fn gates_for(release: Release) -> Gates {
     Gates {
         in_place_node_updates: true,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Versions of a landscape, and the facts that release notes depend on, from a file, manifests or a running landscape.
 //!
-//! **Tour.** [`file`] LANDSCAPE.yaml, [`plan`] PLAN.yaml, over [`texts`], YAML whose numbers stay texts; [`objects`]
-//! the
+//! **Tour.** [`file`] LANDSCAPE.yaml, [`plan`] PLAN.yaml, over [`texts`], YAML whose numbers stay texts; [`objects`] the
 //! output of kubectl; [`running`] the running landscape.
 
 mod file;
@@ -90,8 +89,7 @@ impl Fleet {
         }
     }
 
-    /// Name of an instance among those of its component: the seed of a gardenlet, the name of an extension, otherwise
-    /// its
+    /// Name of an instance among those of its component: the seed of a gardenlet, the name of an extension, otherwise its
     /// position if there are several.
     pub fn name_of(&self, index: usize) -> Option<String> {
         name_of(&self.landscape.instances, index)

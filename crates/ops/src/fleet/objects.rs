@@ -218,8 +218,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Combines the objects: the version of a gardenlet is that of its Seed, otherwise that of its Gardenlet or
-    /// Deployment.
+    /// Combines the objects: the version of a gardenlet is that of its Seed, otherwise that of its Gardenlet or Deployment.
     pub(super) fn complete(mut self, fleet: &mut Fleet) {
         self.find_gardenlets_of_runtime(fleet);
         for seed in &self.seeds {

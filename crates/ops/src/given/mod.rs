@@ -2,11 +2,9 @@
 //! A [`World`] from manifests, read as the API server reads them: decoded strictly, defaulted, validated.
 //!
 //! A manifest is treated as a stored object: rules that the server applies only to new objects, such as the one about
-//! expired
-//! versions, do not apply.
+//! expired versions, do not apply.
 //!
-//! **Invariants.** Input that the server would refuse becomes a [`Violation`] and is never dropped silently. Notes
-//! list
+//! **Invariants.** Input that the server would refuse becomes a [`Violation`] and is never dropped silently. Notes list
 //! everything that is filled in, ignored or missing.
 //!
 //! **Tour.** [`reading`] turns texts into a world.
@@ -171,8 +169,7 @@ impl World {
     }
 
     /// Completes Shoots like admission plugins: reservations of kubelets, and, by the offer of their profiles, CPU
-    /// architectures
-    /// and incomplete versions and images.
+    /// architectures and incomplete versions and images.
     pub fn complete(&mut self, now: DateTime<Utc>) {
         let offers = self.offers();
         for shoot in &mut self.shoots {
@@ -236,9 +233,8 @@ impl World {
         }
     }
 
-    /// Formats the violations as lines: similar ones are grouped, and at most 20 lines are listed. `force`: the
-    /// question
-    /// is answered without the objects that cannot be read, unless an unknown value may decide the answer.
+    /// Formats the violations as lines: similar ones are grouped, and at most 20 lines are listed. `force`: the question is
+    /// answered without the objects that cannot be read, unless an unknown value may decide the answer.
     pub fn refusals(&self, force: bool) -> Refusals {
         let mut groups: Vec<((String, String), &Violation, usize)> = Vec::new();
         let mut index: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -272,8 +268,7 @@ impl World {
     }
 }
 
-/// Extracts the field from Go's error about a value of a wrong type: `… struct field
-/// Kubernetes.spec.kubernetes.version of
+/// Extracts the field from Go's error about a value of a wrong type: `… struct field Kubernetes.spec.kubernetes.version of
 /// type …`.
 fn field_of(message: &str) -> &str {
     let behind = message.split_once("struct field ").and_then(|(_, rest)| rest.split_once(" of type "));
@@ -287,8 +282,7 @@ fn stored<T: Clone>(object: &T, meta: impl Fn(&mut T) -> &mut ObjectMeta) -> T {
     stored
 }
 
-/// Validates a stored Shoot. Errors about annotations are dropped for a reconciled Shoot: its state may have changed
-/// since
+/// Validates a stored Shoot. Errors about annotations are dropped for a reconciled Shoot: its state may have changed since
 /// the annotated operation was requested.
 fn violations(shoot: &Shoot, release: Release) -> Vec<FieldError> {
     let stored = stored(shoot, |shoot| &mut shoot.metadata);
@@ -343,9 +337,8 @@ fn is_open(version: &str) -> bool {
     version.split('.').count() < 3
 }
 
-/// Completes the versions and images of a Shoot that is not stored yet; returns the completed fields with a message
-/// each, and
-/// those that cannot be completed.
+/// Completes the versions and images of a Shoot that is not stored yet; returns the completed fields with a message each,
+/// and those that cannot be completed.
 fn complete_versions(
     shoot: &mut Shoot,
     offer: &CloudProfileSpec,
@@ -399,8 +392,7 @@ fn complete_versions(
     (told, errors)
 }
 
-/// Removes fields that no question about versions reads: most of the bytes of a real landscape with thousands of
-/// Shoots.
+/// Removes fields that no question about versions reads: most of the bytes of a real landscape with thousands of Shoots.
 fn lighten(shoot: &mut Shoot) {
     let status = std::mem::take(&mut shoot.status);
     shoot.status = ShootStatus {

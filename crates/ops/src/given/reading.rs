@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decoding of manifests, and their conversion to a world once the answering release is known.
 //!
-//! The release may be that of the last Shoot, and all processing by an API server depends on it. So objects are
-//! decoded
+//! The release may be that of the last Shoot, and all processing by an API server depends on it. So objects are decoded
 //! first, with the fields of all releases, and are completed and validated once all are present. The lines of invalid
-//! fields
-//! are found at the end, by reading the affected texts again.
+//! fields are found at the end, by reading the affected texts again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sentences about the actions on an object, derived from the fields that changed.
 //!
-//! One table serves the log, which shows every action, and the output of `terrarium clock`, which shows those that are
-//! news in
-//! addition to operations, maintenances and Events.
+//! One table serves the log, which shows every action, and the output of `terrarium clock`, which shows those that are news
+//! in addition to operations, maintenances and Events.
 //!
 //! | field | sentence |
 //! | --- | --- |
@@ -221,8 +220,8 @@ fn requested_for_maintenance(found: &Found<'_>) -> Option<String> {
     })
 }
 
-/// Every maintenance run adds tasks. A run with findings changes the specification, or has written its result at the
-/// same instant.
+/// Every maintenance run adds tasks. A run with findings changes the specification, or has written its result at the same
+/// instant.
 fn nothing_to_do(found: &Found<'_>) -> Option<String> {
     let has_task = |tasks: Option<String>| {
         tasks.is_some_and(|tasks| tasks.split(',').any(|task| task == task::DEPLOY_DNS_RECORD_INGRESS))

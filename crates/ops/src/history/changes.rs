@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Difference between two states of an object, field by field.
 //!
-//! Items of a list are identified by the first of [`KEYS`] that all of them have with distinct values; then an item
-//! that
+//! Items of a list are identified by the first of [`KEYS`] that all of them have with distinct values; then an item that
 //! only moved is unchanged. A path names such an item by its key: `.status.conditions[APIServerAvailable]`.
 
 use serde_json::{Map, Value};
