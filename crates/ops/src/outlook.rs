@@ -105,7 +105,7 @@ fn one(choice: &Choice, course: &Course) -> Option<Outlook> {
                 Some(image) => format!("no version of {image} follows it that the pool can run"),
                 None => gap(&offered.kubernetes.versions, &choice.current, at.at(date.max(now))).map_or_else(
                     || {
-                        // Something else stands in the way.
+                        // Another change blocks the update.
                         let fails = |change: &&Change| {
                             change.failure.is_some() && (is_of_it(change) || change.subject == Subject::Blocked)
                         };
@@ -126,7 +126,7 @@ fn one(choice: &Choice, course: &Course) -> Option<Outlook> {
     }
 }
 
-/// The pools whose nodes a change replaces.
+/// Pools whose nodes a change replaces.
 fn rolling<'a>(change: &'a Change, shoot: &'a Shoot) -> Vec<&'a str> {
     if !matches!(change.effect, Effect::Rolling | Effect::Moving) {
         return Vec::new();
@@ -206,7 +206,7 @@ mod tests {
         all.into_iter().map(|outlook| (outlook.gravity, outlook.text)).collect()
     }
 
-    /// Of the control plane alone.
+    /// Outlook on the control plane only.
     fn first(versions: Value, auto: bool) -> Option<(Gravity, String)> {
         outlook(versions, "1.26.4", auto).into_iter().find(|(_, text)| !text.contains("of worker pool"))
     }

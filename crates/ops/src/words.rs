@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Words of Gardener and of a landscape.
+//! Glossary of terms of Gardener and of a landscape.
 //!
 //! Source: docs/usage/shoot/{shoot_status,shoot_operations,shoot_maintenance}.md, docs/concepts/gardenlet.md,
 //! docs/deployment/version_skew_policy.md, pkg/apis/core/v1beta1/constants @ v1.120.0.
@@ -7,22 +7,22 @@
 use api::constants::{annotation, classification, condition, label, operation};
 use api::joined;
 
-/// A word.
+/// A term.
 #[derive(Debug)]
 pub struct Word {
-    /// As it is shown, other spellings behind it.
+    /// Displayed name, followed by other spellings.
     pub names: &'static [&'static str],
-    /// What it is.
+    /// Kind of the term.
     pub kind: &'static str,
-    /// In a sentence without its full stop.
+    /// Meaning, a sentence without its full stop.
     pub means: &'static str,
-    /// By whom, where and when.
+    /// Component or user that sets it, with the place or time.
     pub set: &'static str,
-    /// What to do.
+    /// Advice for users.
     pub to_do: &'static str,
 }
 
-/// A row of a table of words: names, kind, meaning, who sets it, what to do.
+/// Returns a row of the glossary: names, kind, meaning, origin, advice.
 pub const fn word(
     names: &'static [&'static str],
     kind: &'static str,
@@ -47,14 +47,14 @@ const PHASE: &str = "state of an operation";
 const CARE: &str = "by gardenlet's care controller, in .status.conditions";
 const CONSTRAINED: &str = "by gardenlet's care controller, in .status.constraints";
 
-/// A value of the operation annotation, alone and behind the annotation.
+/// Names of a value of the operation annotation: alone, and after the annotation.
 macro_rules! operation_names {
     ($name:ident) => {
         &[operation::$name, joined!(annotation::OPERATION, "=", operation::$name)]
     };
 }
 
-/// All of them.
+/// All terms.
 #[rustfmt::skip]
 pub const WORDS: &[Word] = &[
     word(&[condition::API_SERVER_AVAILABLE], SHOOT, "the Shoot's kube-apiserver answers /healthz within its time-out", CARE,
@@ -205,7 +205,7 @@ pub const WORDS: &[Word] = &[
     word(&["upstream", "profile upstream"], "profile", "where the requirements documents and upstream's code differ, the code holds", "by `terrarium up --profile`, for good", "docs/fidelity.md names each difference"),
 ];
 
-/// What a word means, by one of its names.
+/// Returns the meaning of a term by one of its names.
 pub fn meaning(name: &str) -> Option<&'static str> {
     WORDS.iter().find(|word| word.names.contains(&name)).map(|word| word.means)
 }

@@ -98,8 +98,8 @@ fn staged(versions: &[&str]) -> CloudProfile {
     profile
 }
 
-/// Result of what-ifs, `--classify` with `@` or without a date, else `--expire`: the first version and its stages, or
-/// `error: ` and why, or refusals.
+/// Result of what-ifs, `--classify` with `@` or without a date, otherwise `--expire`: the first version and its stages, or
+/// `error: ` and the reason, or refusals.
 fn stages_after(versions: &[&str], what_ifs: &[&str]) -> Vec<String> {
     let mut profiles = [staged(versions)];
     let (expire, classify): (Vec<&str>, Vec<&str>) = what_ifs.iter().partition(|text| text.contains("=2"));
@@ -138,7 +138,7 @@ fn what_ifs_add_and_move_stages() {
             vec!["kubernetes/1.34.3=supported@2026-06-20"],
             "preview supported@2026-06-20 expired@2026-08-01",
         ),
-        // Two that are right together only.
+        // Two what-ifs that are valid only together.
         (
             "1.34.3 supported expired@2026-08-01",
             vec!["kubernetes/1.34=2026-12-01", "kubernetes/1.34.3=deprecated@2026-11-01"],

@@ -17,8 +17,8 @@ use crate::show;
 /// Field of a worker pool: the maximum number of failed machines that are preserved without a user's request.
 const MAXIMUM: &str = "autoPreserveFailedMachineMax";
 
-/// Lines about the preservation of a Machine with its Node; none for a Machine without an expiry. `pool`: its worker pool with its
-/// place in the Shoot.
+/// Lines about the preservation of a Machine with its Node; none for a Machine without an expiry. `pool`: its worker pool
+/// with its index in the Shoot.
 pub(super) fn lines(
     machine: &Machine,
     node: Option<&Node>,
