@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_one_line_and_what_to_do_another() {
+    fn errors_have_one_line_and_hints_another() {
         check(
             "terrarium clock advance",
             "the following required arguments were not provided: <D>",

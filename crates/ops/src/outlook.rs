@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_updated_by_itself_is_to_be_known() {
+    fn automatic_updates_are_information() {
         let (gravity, text) =
             first(json!([{ "version": "1.26.5" }, { "version": "1.26.4" }]), true).expect("it is updated");
         assert_eq!(gravity, Gravity::Info);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forced_is_a_warning_from_30_days_before() {
+    fn forced_updates_are_warnings_from_30_days_before() {
         let next = json!({ "version": "1.27.1", "classification": "supported" });
         for (date, said) in [
             ("2023-08-26T19:59:59Z", Some("expires on 2023-08-26T19:59:59Z, in 29 days")),

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_refused() {
+    fn invalid_versions_are_refused() {
         let refused = "`banana` is neither `newest` nor a version of Gardener as v1.149 or 1.120.0";
         assert_eq!(parse("banana"), Err(refused.to_owned()));
         for text in ["", "149", "v1", "1.x", "v1.149.0.1", "Newest"] {

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_matrix_says_who_violates_which_rule() {
+    fn the_matrix_has_the_violations_of_each_component() {
         let instance = |component: Component, version: &str| Instance::new(component, version);
         let instances = vec![
             instance(Component::Apiserver, "v1.120.0"),

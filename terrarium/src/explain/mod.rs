@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_landscape_shows_is_explained() {
+    fn words_that_a_landscape_shows_are_explained() {
         let is_known = |name: &str| !found(name).is_empty();
         for code in ["ERR_INFRA_UNAUTHENTICATED", "ERR_CONFIGURATION_PROBLEM", "ERR_RETRYABLE_INFRA_DEPENDENCIES"] {
             assert!(is_known(code), "{code}");
@@ -217,7 +217,7 @@ mod tests {
 
     /// Words of the requirements documents: fields as they are written there, annotations, strategies, components.
     #[test]
-    fn what_the_documents_speak_of_is_explained() {
+    fn words_of_the_requirements_documents_are_explained() {
         for word in [
             "forced",
             "skew",

@@ -144,7 +144,7 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashi
             new.add_profiles(std::slice::from_ref(&old));
             new.complete(now);
             // What the new state has of the old one is told already.
-            let is_told = |note: &String| old.notes.iter().any(|told| what_of(told) == what_of(note));
+            let is_told = |note: &String| old.notes.iter().any(|told| without_place(told) == without_place(note));
             new.notes.retain(|note| !is_told(note));
             old.notes.append(&mut new.notes);
             let shoot = new.shoots.remove(0);
@@ -164,7 +164,7 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashi
 }
 
 /// A note without the place in a file.
-fn what_of(note: &str) -> &str {
+fn without_place(note: &str) -> &str {
     note.split(" (").next().unwrap_or_default()
 }
 

@@ -356,7 +356,7 @@ impl Story {
             } else {
                 format!("{} {}/{}", about.kind, about.namespace, about.name)
             };
-            self.add_as(what_of(event), &object, &format!("{object} {}", event.reason), &event.message);
+            self.add_as(kind_of_event(event), &object, &format!("{object} {}", event.reason), &event.message);
             return;
         }
         if about.kind != "Shoot"
@@ -367,7 +367,7 @@ impl Story {
         }
         let name = format!("{}/{}", about.namespace, about.name);
         let subject = self.subject(&name, &event.reason);
-        self.add_as(what_of(event), &format!("Shoot {name}"), &subject, &event.message);
+        self.add_as(kind_of_event(event), &format!("Shoot {name}"), &subject, &event.message);
     }
 
     fn on_node(&self, change: &Change<Node>) {
@@ -457,7 +457,7 @@ fn was_created(shoot: &Shoot) -> bool {
     })
 }
 
-fn what_of(event: &Event) -> What {
+fn kind_of_event(event: &Event) -> What {
     What::Event { reason: event.reason.clone(), is_warning: event.r#type == "Warning" }
 }
 

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_passes() {
+    fn literals_that_are_no_keys_pass() {
         for source in [
             "f(\"the annotation gardener.cloud/operation is missing\");\n",
             "f(\"apiVersion: core.gardener.cloud/v1beta1\\nkind: Shoot and more\");\n",

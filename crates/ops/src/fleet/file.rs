@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_of_a_landscape_file_name_the_line() {
         check(
             "gardener-apiserver: 1.37.2\n\ngardenerscheduler: 1.37.2\n",
             "error f.yaml:3: `gardenerscheduler` is not a component of Gardener, hint the nearest is `gardener-scheduler`",

@@ -37,7 +37,7 @@ const REPLICAS: u64 = 1000;
 
 /// Version of a gardenlet according to one object.
 #[derive(Clone, Debug)]
-struct Said {
+struct GardenletVersion {
     owner: String,
     version: Option<String>,
     origin: Origin,
@@ -49,11 +49,11 @@ pub(super) struct Objects {
     instances: Vec<(Instance, Origin)>,
     garden: Option<(String, Origin)>,
     /// Gardenlets by Seed, with the reported version.
-    seeds: Vec<Said>,
+    seeds: Vec<GardenletVersion>,
     /// Gardenlets by Gardenlet object, with the desired version.
-    gardenlets: Vec<Said>,
+    gardenlets: Vec<GardenletVersion>,
     /// Gardenlets by Deployment; most do not name their Seed.
-    deployed: Vec<Said>,
+    deployed: Vec<GardenletVersion>,
     shoots: Vec<ShootVersions>,
     clusters: Vec<(String, String)>,
     gates: Vec<GateSetting>,
@@ -125,7 +125,7 @@ impl Objects {
                 if let Some(kubernetes) = text(tree, "/status/kubernetesVersion") {
                     self.clusters.push((format!("Seed {name}"), kubernetes));
                 }
-                self.seeds.push(Said { owner: name, version, origin: manifest.origin.clone() });
+                self.seeds.push(GardenletVersion { owner: name, version, origin: manifest.origin.clone() });
             }
             "Gardenlet" if is_gardeners(group) => {
                 let own = text(tree, "/spec/deployment/image/tag");
@@ -135,7 +135,7 @@ impl Objects {
                 });
                 let version = own.or(chart).or_else(|| annotated(tree, annotation::COMPONENT_VERSION));
                 self.gates.extend(gates_of(&tree["spec"]["config"]["featureGates"], Component::Gardenlet, &name));
-                self.gardenlets.push(Said { owner: name, version, origin: manifest.origin.clone() });
+                self.gardenlets.push(GardenletVersion { owner: name, version, origin: manifest.origin.clone() });
             }
             "Garden" if is_gardeners(group) => {
                 if let Some(kubernetes) = text(tree, "/spec/virtualCluster/kubernetes/version") {
@@ -209,7 +209,7 @@ impl Objects {
         if component == Component::Gardenlet {
             let seed = tree.pointer("/metadata/labels/terrarium.dev~1seed").and_then(Value::as_str);
             let owner = seed.map_or_else(|| format!("{}/{name}", manifest.namespace()), str::to_owned);
-            self.deployed.push(Said { owner, version: Some(version), origin: at(&field) });
+            self.deployed.push(GardenletVersion { owner, version: Some(version), origin: at(&field) });
             return Ok(());
         }
         for _ in 0..replicas.min(REPLICAS) {
@@ -238,9 +238,9 @@ impl Objects {
                 _ => {}
             }
         }
-        let is_seed = |said: &Said| self.seeds.iter().any(|seed| seed.owner == said.owner);
-        let unseen: Vec<Said> = self.gardenlets.iter().filter(|said| !is_seed(said)).cloned().collect();
-        let mut said: Vec<Said> = self.seeds.iter().cloned().chain(unseen).collect();
+        let is_seed = |said: &GardenletVersion| self.seeds.iter().any(|seed| seed.owner == said.owner);
+        let unseen: Vec<GardenletVersion> = self.gardenlets.iter().filter(|said| !is_seed(said)).cloned().collect();
+        let mut said: Vec<GardenletVersion> = self.seeds.iter().cloned().chain(unseen).collect();
         if said.is_empty() {
             said.append(&mut self.deployed);
         }

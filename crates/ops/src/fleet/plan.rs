@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_plan_is_told_with_its_line() {
+    fn errors_of_a_plan_name_the_line() {
         let step = |step: &str, expected: &str| check(&format!("{START}steps:\n- {step}\n"), expected);
         step(
             "{component: gardener-apiserver, to: 1.38.0}",

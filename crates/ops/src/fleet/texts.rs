@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_told_with_its_line() {
+    fn invalid_documents_are_refused_with_their_line() {
         let error = |text: &str| Document::read("f", text).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error("a: 1\nb: [\n").starts_with("f:"), "{}", error("a: 1\nb: [\n"));
         assert!(error("a: 1\na: 2\n").contains("duplicate entry"), "{}", error("a: 1\na: 2\n"));

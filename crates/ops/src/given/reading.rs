@@ -33,7 +33,7 @@ const KINDS: [&str; 3] = ["CloudProfile", "NamespacedCloudProfile", "Shoot"];
 pub struct Given {
     texts: Vec<Text>,
     objects: Vec<(Decoded, Place)>,
-    found: Vec<Found>,
+    found: Vec<UnplacedViolation>,
     ignored: Ignored,
     notes: Vec<String>,
 }
@@ -57,7 +57,7 @@ struct Place {
 
 /// A violation whose line is still to be found, by its field.
 #[derive(Debug)]
-struct Found {
+struct UnplacedViolation {
     number: Number,
     field: Option<String>,
     violation: Violation,
@@ -149,7 +149,7 @@ impl Given {
         };
         let found = |field: &str, what: String, kind: Kind| {
             let violation = Violation { origin: at(field), subject: subject.clone(), what, kind };
-            Found { number: place.number, field: None, violation }
+            UnplacedViolation { number: place.number, field: None, violation }
         };
         let decoded = match decode::tree(manifest.object, &T::node()) {
             Ok(decoded) => decoded,
@@ -203,7 +203,7 @@ struct Judge<'a> {
     world: World,
     reading: Reading<'a>,
     ignored: Ignored,
-    found: Vec<Found>,
+    found: Vec<UnplacedViolation>,
     /// Numbers of the Shoots in `world.remarks.incomplete`, in the same order.
     open: Vec<Number>,
 }
@@ -275,7 +275,7 @@ impl Judge<'_> {
         self.found.extend(unread.into_iter().map(|(field, what)| {
             let (origin, subject) = (place.origin.clone(), subject.to_owned());
             let violation = Violation { origin, subject, what, kind: Kind::Refused };
-            Found { number: place.number, field: Some(field), violation }
+            UnplacedViolation { number: place.number, field: Some(field), violation }
         }));
     }
 
@@ -292,7 +292,7 @@ impl Judge<'_> {
         self.found.extend(errors.into_iter().map(|error| {
             let (origin, subject, what) = (place.origin.clone(), subject.to_owned(), error.to_string());
             let violation = Violation { origin, subject, what, kind: Kind::Refused };
-            Found { number: place.number, field: Some(error.field), violation }
+            UnplacedViolation { number: place.number, field: Some(error.field), violation }
         }));
     }
 

@@ -75,7 +75,7 @@ fn with(text: &str, part: &str, other: &str) -> String {
 }
 
 #[test]
-fn what_a_landscape_may_have_stored_is_taken() {
+fn manifests_that_a_landscape_may_store_have_no_violations() {
     let both = format!("{PROFILE}---\n{SHOOT}");
     assert_eq!(violations_of(&both), [] as [&str; 0]);
     // Fields that are null are not set.
@@ -88,7 +88,7 @@ fn what_a_landscape_may_have_stored_is_taken() {
 }
 
 #[test]
-fn what_the_api_server_refuses_is_told_with_its_line() {
+fn violations_name_the_line_of_the_field() {
     let check = |text: &str, part: &str, other: &str, expected: &[&str]| {
         assert_eq!(violations_of(&with(text, part, other)), expected, "{part} → {other}");
     };
@@ -161,7 +161,7 @@ fn a_namespaced_profile_must_fit_its_parent_and_have_one() {
 }
 
 #[test]
-fn what_is_filled_in_is_noted_and_what_cannot_be_is_told() {
+fn completed_fields_are_noted_and_others_are_violations() {
     let open = with(&with(SHOOT, "version: 1.31.2", "version: \"1.31\""), ", image: {name: os, version: 2.0.0}", "");
     let filled = world(&format!("{PROFILE}---\n{open}"));
     assert_eq!(filled.remarks.violations, []);
@@ -188,7 +188,7 @@ fn what_is_filled_in_is_noted_and_what_cannot_be_is_told() {
 }
 
 #[test]
-fn what_the_profile_does_not_have_is_noted() {
+fn unoffered_versions_and_images_are_noted() {
     let strange = with(
         &with(SHOOT, "version: 1.31.2", "version: 1.31.9"),
         "{name: os, version: 2.0.0}",
@@ -276,7 +276,7 @@ fn a_life_cycle_that_the_release_does_not_read_is_refused_with_its_line() {
 }
 
 #[test]
-fn who_insists_gets_warnings_for_all_else() {
+fn force_turns_violations_into_warnings() {
     let odd = with(PROFILE, "{version: 1.31.2}", "{version: 1.31.2, classification: stable}");
     let (refused, insisted) = (world(&odd).refusals(false), world(&odd).refusals(true));
     assert_eq!((refused.warnings.len(), refused.errors.len()), (0, 1));

@@ -25,7 +25,7 @@ const LAST_WORDS: usize = 100;
 
 /// A changed object.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct ChangedObject<'a> {
     /// Kind of the object.
     pub kind: &'a str,
     /// The object after the change.
@@ -70,7 +70,7 @@ struct Rule {
 
 /// Source of a rule's sentence.
 enum Says {
-    By(fn(&Found<'_>) -> Option<String>),
+    By(fn(&RuleMatch<'_>) -> Option<String>),
     /// One sentence for a set field, and one for an unset or false field.
     Either(&'static str, &'static str),
     /// A sentence for a set field.
@@ -78,7 +78,7 @@ enum Says {
 }
 
 impl Says {
-    fn text(&self, found: &Found<'_>) -> Option<String> {
+    fn text(&self, found: &RuleMatch<'_>) -> Option<String> {
         let is_set = found.after("").is_some_and(|value| value != "false");
         match self {
             Self::By(says) => says(found),
@@ -89,8 +89,8 @@ impl Says {
 }
 
 /// Changed fields that match a rule.
-struct Found<'a> {
-    seen: &'a Seen<'a>,
+struct RuleMatch<'a> {
+    seen: &'a ChangedObject<'a>,
     /// Name that `*` matches.
     name: &'a str,
     changes: Vec<&'a Change>,
@@ -138,15 +138,15 @@ const RULES: &[Rule] = &[
 ];
 
 /// Returns the actions on an object.
-pub fn of(seen: &Seen<'_>) -> Vec<Action> {
+pub fn of(seen: &ChangedObject<'_>) -> Vec<Action> {
     let mut actions = Vec::new();
     for rule in RULES.iter().filter(|rule| rule.kinds.is_empty() || rule.kinds.contains(&seen.kind)) {
-        let mut found: Vec<Found<'_>> = Vec::new();
+        let mut found: Vec<RuleMatch<'_>> = Vec::new();
         for change in seen.changes {
             let Some(name) = fits(rule.field, &change.path) else { continue };
             match found.iter_mut().find(|found| found.name == name) {
                 Some(found) => found.changes.push(change),
-                None => found.push(Found { seen, name, changes: vec![change] }),
+                None => found.push(RuleMatch { seen, name, changes: vec![change] }),
             }
         }
         let texts = found.iter().filter_map(|found| rule.says.text(found));
@@ -173,7 +173,7 @@ fn fits<'a>(pattern: &str, path: &'a str) -> Option<&'a str> {
     rest.strip_prefix(after).filter(|rest| is_end(rest)).map(|_| name)
 }
 
-impl<'a> Found<'a> {
+impl<'a> RuleMatch<'a> {
     /// Change of a field below the rule's field, or of that field itself.
     fn change(&self, below: &str) -> Option<&'a Change> {
         self.changes.iter().copied().find(|change| change.path.ends_with(below))
@@ -201,7 +201,7 @@ fn text(value: &Value) -> String {
     short(value, usize::MAX)
 }
 
-fn requested(found: &Found<'_>) -> Option<String> {
+fn requested(found: &RuleMatch<'_>) -> Option<String> {
     Some(match (found.before(""), found.after("")) {
         (None, Some(after)) => format!("requested {after}"),
         (Some(before), Some(after)) => format!("requested {after} instead of {before}"),
@@ -209,7 +209,7 @@ fn requested(found: &Found<'_>) -> Option<String> {
     })
 }
 
-fn requested_for_maintenance(found: &Found<'_>) -> Option<String> {
+fn requested_for_maintenance(found: &RuleMatch<'_>) -> Option<String> {
     Some(match (found.before(""), found.after("")) {
         (_, Some(after)) => format!("requested {after} for the next maintenance"),
         // The waiting operation is requested now, and another sentence reports that.
@@ -222,7 +222,7 @@ fn requested_for_maintenance(found: &Found<'_>) -> Option<String> {
 
 /// Every maintenance run adds tasks. A run with findings changes the specification, or has written its result at the same
 /// instant.
-fn nothing_to_do(found: &Found<'_>) -> Option<String> {
+fn nothing_to_do(found: &RuleMatch<'_>) -> Option<String> {
     let has_task = |tasks: Option<String>| {
         tasks.is_some_and(|tasks| tasks.split(',').any(|task| task == task::DEPLOY_DNS_RECORD_INGRESS))
     };
@@ -234,7 +234,7 @@ fn nothing_to_do(found: &Found<'_>) -> Option<String> {
     (is_maintenance && !changes_spec && !has_findings).then(|| NOTHING_TO_DO.to_owned())
 }
 
-fn maintained(found: &Found<'_>) -> Option<String> {
+fn maintained(found: &RuleMatch<'_>) -> Option<String> {
     let result = &found.seen.object["status"]["lastMaintenance"];
     let part = |field: &str| result[field].as_str().unwrap_or_default().replace('\n', " ");
     Some(match part("state").as_str() {
@@ -246,7 +246,7 @@ fn maintained(found: &Found<'_>) -> Option<String> {
 }
 
 /// A rotation with phases is reported at each phase, others at start and completion.
-fn rotation(found: &Found<'_>) -> Option<String> {
+fn rotation(found: &RuleMatch<'_>) -> Option<String> {
     let (what, rotation) = (found.name, &found.seen.object["status"]["credentials"]["rotation"][found.name]);
     let is_set = |field: &str| {
         let path = format!(".status.credentials.rotation.{what}.{field}");
@@ -269,18 +269,18 @@ fn rotation(found: &Found<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-fn scheduled(found: &Found<'_>) -> Option<String> {
+fn scheduled(found: &RuleMatch<'_>) -> Option<String> {
     Some(match (found.before(""), found.after("")?) {
         (None, seed) => format!("scheduled to Seed {seed}"),
         (Some(before), seed) => format!("moved from Seed {before} to {seed}"),
     })
 }
 
-fn started(found: &Found<'_>) -> Option<String> {
+fn started(found: &RuleMatch<'_>) -> Option<String> {
     found.after("").map(|_| format!("{} started", found.process()))
 }
 
-fn ended(found: &Found<'_>) -> Option<String> {
+fn ended(found: &RuleMatch<'_>) -> Option<String> {
     let state = if found.changes[0].path.contains("].lastState") { "lastState" } else { "state" };
     let statuses = found.seen.object["status"]["containerStatuses"].as_array()?;
     let end = &statuses.iter().find(|status| status["name"] == found.name)?[state]["terminated"];
@@ -307,7 +307,7 @@ mod tests {
     fn check(kind: &str, before: &Value, after: &Value, expected: &[&str]) {
         let changes = between(before, after);
         let time = "2027-01-31T22:10:05.5Z".parse().expect("an instant");
-        let actions = of(&Seen { kind, object: after, changes: &changes, time });
+        let actions = of(&ChangedObject { kind, object: after, changes: &changes, time });
         let texts: Vec<String> =
             actions.iter().map(|action| format!("{}{}", if action.is_news { "!" } else { "" }, action.text)).collect();
         assert_eq!(texts, expected, "{before} → {after}");
@@ -425,7 +425,8 @@ mod tests {
             &["gardenlet v1.120.0 was ended by signal 9 (exit code 137): last words", "gardenlet v1.120.0 started"],
         );
         let changes = between(&first, &waiting);
-        let actions = of(&Seen { kind: "Pod", object: &waiting, changes: &changes, time: DateTime::UNIX_EPOCH });
+        let actions =
+            of(&ChangedObject { kind: "Pod", object: &waiting, changes: &changes, time: DateTime::UNIX_EPOCH });
         assert!(actions[0].covers(".status.containerStatuses[gardenlet].restartCount"));
         assert!(!actions[0].covers(".status.phase"));
     }

@@ -15,7 +15,7 @@ use chrono::SecondsFormat;
 use eventlog::{Actor, Entry, Sections, Verb};
 use serde_json::{Value, json};
 
-use super::actions::{self, Action, Seen};
+use super::actions::{self, Action, ChangedObject};
 use super::changes::{self, Change, cut, short};
 use super::{secrets, writers};
 use crate::names::clusters::NamedCluster;
@@ -199,7 +199,7 @@ impl<'a> ReadEntry<'a> {
 
     fn actions(&self) -> Vec<Action> {
         let (kind, changes) = (self.kind.as_str(), self.changes.as_slice());
-        actions::of(&Seen { kind, object: &self.object, changes, time: self.entry.time })
+        actions::of(&ChangedObject { kind, object: &self.object, changes, time: self.entry.time })
     }
 
     fn changed(&self) -> String {
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_who_did_what_to_what() {
+    fn a_line_has_writer_verb_object_and_changes() {
         let shoot = |version: &str, status: Value| {
             json!({ "kind": "Shoot", "metadata": { "name": "x", "uid": "1" },
                 "spec": { "region": "local", "kubernetes": { "version": version } }, "status": status })
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_secrets_are_told_by_nobody() {
+    fn values_of_secrets_are_never_shown() {
         let secret = |value: &str| json!({ "kind": "Secret", "metadata": { "name": "x" }, "data": { "a": value } });
         let (before, after) = (secret("cGFz1"), secret("cGFz2"));
         let entry = entry(Verb::Update, "/secrets", Some(&before), &after);

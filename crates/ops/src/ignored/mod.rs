@@ -26,21 +26,21 @@ const DECODED: usize = 100;
 #[derive(Clone, Debug, Default)]
 pub struct Ignored {
     /// Unknown fields by kind and path, with `[]` for each item.
-    unknown: BTreeMap<(String, String), Seen>,
+    unknown: BTreeMap<(String, String), Occurrences>,
     /// Fields that only some releases have, by kind and path.
-    released: BTreeMap<(String, String), (Releases, Seen)>,
+    released: BTreeMap<(String, String), (Releases, Occurrences)>,
 }
 
 /// Occurrences of a field.
 #[derive(Clone, Debug)]
-struct Seen {
+struct Occurrences {
     count: usize,
     /// Place of the field in the first of them.
     first: Origin,
 }
 
 /// Formats the occurrences for a kind: `in 40 Shoots (first: all.yaml:17)`.
-impl Seen {
+impl Occurrences {
     fn shown(&self, kind: &str) -> String {
         match (self.count, kind.ends_with('s')) {
             (1, _) => format!("in 1 {kind} ({})", self.first),
@@ -69,7 +69,7 @@ impl Ignored {
             if deciding::decides(kind, &general) {
                 deciding.push((path.clone(), format!("unknown field {path:?}, which may decide the answer")));
             } else if !counted.contains(&general) {
-                let seen = || Seen { count: 0, first: place(path) };
+                let seen = || Occurrences { count: 0, first: place(path) };
                 self.unknown.entry((kind.to_owned(), general.clone())).or_insert_with(seen).count += 1;
                 counted.push(general);
             }
@@ -80,7 +80,7 @@ impl Ignored {
         for field in row.fields {
             let Some(path) = first_place(tree, field.path) else { continue };
             let general = field.path.join(".").replace(".[]", "[]");
-            let seen = || (field.releases, Seen { count: 0, first: place(&path) });
+            let seen = || (field.releases, Occurrences { count: 0, first: place(&path) });
             self.released.entry((kind.to_owned(), general)).or_insert_with(seen).1.count += 1;
         }
         deciding

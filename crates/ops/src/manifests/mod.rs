@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn finalizers_that_somebody_wrote_stay() {
+    fn finalizers_in_written_manifests_are_kept() {
         let text = "apiVersion: v1\nkind: A\nmetadata: {name: a, finalizers: [example.org/mine]}\n";
         let manifests = parse("f.yaml", text).expect("an object");
         assert_eq!(manifests[0].object["metadata"]["finalizers"], serde_json::json!(["example.org/mine"]));

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_a_change_is_kept_too() {
+    fn values_beyond_the_range_of_a_change_are_kept() {
         let far = 200 * 86_400;
         let rows = [
             row(1, 0, 0),

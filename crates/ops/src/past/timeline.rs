@@ -117,7 +117,7 @@ type Place = (Arc<str>, Arc<str>);
 
 /// Contents of the part of a log that has been read.
 #[derive(Debug, Default)]
-struct Known {
+struct TimelineState {
     base: Revision,
     upto: Revision,
     instants: BTreeMap<DateTime<Utc>, Instant>,
@@ -138,7 +138,7 @@ struct Known {
 #[derive(Debug)]
 pub struct Timeline {
     log: Arc<dyn EventLog>,
-    known: Mutex<Known>,
+    known: Mutex<TimelineState>,
     is_reading: AtomicBool,
 }
 
@@ -212,7 +212,7 @@ impl Timeline {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, TimelineState> {
         self.known.lock()
     }
 
@@ -336,7 +336,7 @@ impl Timeline {
     }
 }
 
-impl Known {
+impl TimelineState {
     fn add(&mut self, entry: &Entry) {
         // Heartbeats are not part of the history.
         if entry.volatile {

@@ -118,19 +118,19 @@ pub fn lines(minor: &Minor, fleet: &Fleet) -> Vec<String> {
         lines.push(format!("  Kubernetes: support for {} from here on", versions(&changes.kubernetes_gained)));
     }
     if !changes.kubernetes_dropped.is_empty() {
-        let whom = if dropped.is_empty() { "no cluster that is given".to_owned() } else { names(dropped) };
+        let affected = if dropped.is_empty() { "no cluster that is given".to_owned() } else { names(dropped) };
         lines.push(format!(
-            "  Kubernetes: no support any more for {}; hits: {whom}",
+            "  Kubernetes: no support any more for {}; hits: {affected}",
             versions(&changes.kubernetes_dropped)
         ));
     }
     for (change, shoots) in hit {
         let restarts = if change.restarts_kube_apiserver { "; kube-apiserver restarts" } else { "" };
-        let whom = match (shoots.len(), fleet.shoots.len()) {
+        let affected = match (shoots.len(), fleet.shoots.len()) {
             (0, _) | (_, 0) => change.scope.words(),
             (some, all) => format!("{}: {some} of {all} given, {}", change.scope.words(), names(shoots)),
         };
-        lines.push(format!("  {} {}: {}{restarts}; hits {whom}", change.kind.as_str(), change.what, change.how));
+        lines.push(format!("  {} {}: {}{restarts}; hits {affected}", change.kind.as_str(), change.what, change.how));
     }
     lines.push(format!("  always: {}", changes.always()));
     lines

@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_refused_with_the_nearest_name() {
+    fn unknown_names_are_refused_with_the_nearest_one() {
         let task = "task=Deploying Shoot infrastructure";
         check("task-fails", &[task], Ok(&[("task", "Deploying Shoot infrastructure")]));
         check("task-fail", &[task], Err(("there is no fault `task-fail`", "the nearest is `task-fails`")));
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_hit_fits_the_kind() {
+    fn target_of_a_fault_fits_its_kind() {
         #[track_caller]
         fn check(kind: &str, component: Option<&str>, seed: Option<&str>, expected: Result<(), (&str, &str)>) {
             let injection = Injection {

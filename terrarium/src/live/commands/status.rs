@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_out_of_skew_is_named() {
+    fn violations_of_skew_rules_are_listed() {
         let fits = landscape(&[("gardener-apiserver", "v1.120.0"), ("gardener-scheduler", "v1.119.2")]);
         assert_eq!(skew(&fits, Profile::Documents), Vec::<String>::new());
         let newer = landscape(&[("gardener-apiserver", "v1.120.0"), ("gardener-scheduler", "v1.121.0")]);
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_next_upgrade_waits_for_is_printed() {
+    fn obstacles_of_the_next_upgrade_are_printed() {
         let mut shoot = Shoot::default();
         shoot.metadata.namespace = "garden-demo".to_owned();
         shoot.metadata.name = "a".to_owned();

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_set_is_marked() {
+    fn default_values_are_marked() {
         let set = json!({ "kind": "X", "a": { "b": "1h" }, "list": [1, 2] });
         let default = json!({ "a": { "b": "2h", "c": true }, "list": [3], "other": [4, 5] });
         let whole = complete(&set, &default);

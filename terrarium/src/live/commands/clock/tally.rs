@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_is_counted_and_forced_updates_and_failures_are_named() {
+    fn events_are_counted_and_forced_updates_and_failures_named() {
         let mut tally = Tally::default();
         tally.begin(DateTime::UNIX_EPOCH, Some(12));
         let forced = "Control Plane: Updated Kubernetes version from \"1.26.4\" to \"1.27.1\". Reason: Kubernetes version \

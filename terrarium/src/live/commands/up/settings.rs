@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_flag_refuses_the_file_refuses() {
+    fn the_file_refuses_the_same_values_as_flags() {
         for (text, expected) in [
             ("start-time: soon\n", "start-time: `soon` is no instant"),
             ("seed-count: 2\n", "unknown field `seed-count`"),

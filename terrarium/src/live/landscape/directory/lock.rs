@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_directory_is_named_and_only_while_it_does() {
+    fn the_holder_of_a_directory_is_named_while_it_holds() {
         let directory = directory("named");
         assert_eq!(directory.holder(), Ok(None));
         let held = directory.hold("doctor").expect("free");
