@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fields, feature gates and components that the requirements documents speak of, and notes about versions.
+//! Fields, feature gates and components in the requirements documents, and notes about versions.
 //!
-//! A field has its path for a name; the end of the path names it, too: `updateStrategy`.
+//! A field is named by its path, or by the end of its path: `updateStrategy`.
 //!
 //! Source: docs/usage/shoot/{shoot_maintenance,shoot_updates,shoot_versions}.md, docs/deployment/version_skew_policy.md
 //! @ v1.120.0.
@@ -26,7 +26,7 @@ const NOTED: &str =
 const TASK: &str = "value of shoot.gardener.cloud/tasks";
 const MANAGER: &str = "by gardener-controller-manager in each maintenance; taken away when it is done";
 
-/// All of them.
+/// All fields.
 #[rustfmt::skip]
 pub(super) const FIELDS: &[Word] = &[
     word(&["spec.maintenance.timeWindow", "maintenance time window"], SHOOT, "when maintenance may begin: between 30 minutes and 6 hours a day; new maintenance begins until 15 minutes before its end", "by the Shoot's owner; drawn by gardener-apiserver where it is left out",

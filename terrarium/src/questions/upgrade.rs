@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium upgrade`: the legal order to another version of Gardener, whether a given order is legal ([`ops::upgrade`]), and
-//! carrying it out (`live::upgrade`).
+//! `terrarium upgrade`: legal order to another version of Gardener, check of a given order ([`ops::upgrade`]), and
+//! execution (`live::upgrade`).
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ use crate::live::upgrade::Manners;
 use crate::live::{self, Which};
 use crate::output::Output;
 
-/// Instances that are named in a row of the table.
+/// Maximum number of instances that are listed in a row of the table.
 const NAMED: usize = 3;
 
 /// Plan and check upgrades of Gardener's components
@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
 }
 
-/// Refuses a version that is newer than every known release; with `force` a note tells the rules that apply.
+/// Refuses a version that is newer than every known release; with `force`, prints a note on the rules that apply.
 fn must_be_known(to: &GardenerVersion, force: bool, output: &mut Output) -> Result<(), Failure> {
     match unknown_release(to) {
         Some(text) if !force => Err(Failure::input(text, "plan by these rules with --force")),
@@ -182,7 +182,7 @@ fn plan(
     Ok(())
 }
 
-/// A row for each step; those that follow each other and differ in the instance only share one.
+/// Returns a row for each step; consecutive steps that differ only in the instance share a row.
 fn rows(steps: &[Step], fleet: &Fleet) -> Table {
     let is_alike = |one: &Step, other: &Step| {
         one.component == other.component

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium versions`: what a CloudProfile offers, who uses it, and what comes after it.
+//! `terrarium versions`: versions that a CloudProfile offers, their users and their successors.
 
 use std::path::PathBuf;
 
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// Only versions that no Shoot uses
     #[arg(long)]
     unused: bool,
-    /// As of another instant, or of so long from now (90d) [default: now, of the landscape or of this machine]
+    /// Instant of the evaluation, or its distance from now (90d) [default: now, of the landscape or of this machine]
     #[arg(long, value_name = "T")]
     at: Option<When>,
     /// Form of the output
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if is_empty {
         output.note(&format!("note: the landscape has no CloudProfile: {}", create.as_deref().unwrap_or_default()));
     }
-    // Nothing is an answer: no row in each form.
+    // An empty result is an answer: no row in each form.
     let found = if is_empty { Some(Offered::default()) } else { found };
     let Some(Offered { mut rows, warnings }) = found else {
         let names: Vec<String> = world.offers().keys().map(ProfileKey::shown).collect();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What documents say of the tree: tests, scripts and files that they name exist, and decisions are numbered as their files.
-//! What newcomers implement or call first has an example in its doc comment, which runs as a test.
+//! Checks of documents: tests, scripts and files that they name exist, and decisions are numbered like their files. Items
+//! that newcomers implement or call first have an example in their doc comment, which runs as a test.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Findings, read, relative};
 
-/// Items that begin with an example: file, declaration.
+/// Items that must have an example: file, declaration.
 const EXAMPLES: &[(&str, &str)] = &[
     ("crates/controller/src/runner.rs", "pub struct Controller"),
     ("crates/generic-apiserver/src/registry.rs", "pub trait Strategy"),
@@ -16,7 +16,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("crates/testkit/src/world/mod.rs", "pub struct World"),
 ];
 
-/// Names that a document may use for something in the tree.
+/// Names of the tree that a document may use.
 #[derive(Debug, Default)]
 struct Known {
     /// Functions of any source file.
@@ -30,7 +30,7 @@ struct Known {
 /// Checks all documents. `sources` are the paths of all source files, `packages` the names of the workspace's members.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// A file cannot be read.
 pub(super) fn check(
     root: &Path,
     sources: &[PathBuf],
@@ -67,7 +67,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Whether a block of code that is a test stands in the doc comment of an item.
+/// True if the doc comment of an item has a code block that runs as a test.
 fn has_example(source: &str, item: &str) -> bool {
     let lines: Vec<&str> = source.lines().collect();
     let declares = |line: &&str| {
@@ -113,7 +113,7 @@ fn check_names(document: &str, text: &str, known: &Known, findings: &mut Finding
 }
 
 fn is_known(name: &str, known: &Known) -> bool {
-    // `…_surge` goes on from the script that is named in front of it.
+    // `…_surge` stands for the ending of a script's name, after a script that is named in full.
     if let Some(end) = name.strip_prefix('…') {
         return known.scripts.iter().any(|script| script.ends_with(end));
     }
@@ -124,7 +124,7 @@ fn is_known(name: &str, known: &Known) -> bool {
         || known.functions.contains(last) && name.contains("::")
 }
 
-/// Links to files: they exist. Places within a document are not looked at.
+/// Checks that linked files exist. Anchors within a document are ignored.
 fn check_links(document: &str, text: &str, exists: impl Fn(&str) -> bool, findings: &mut Findings) {
     for (number, line) in text.lines().enumerate() {
         for rest in line.split("](").skip(1) {
@@ -137,7 +137,7 @@ fn check_links(document: &str, text: &str, exists: impl Fn(&str) -> bool, findin
     }
 }
 
-/// The title of a decision begins with the number of its file.
+/// Checks that the title of a decision begins with the number of its file.
 fn check_number(document: &str, text: &str, findings: &mut Findings) {
     let file = document.rsplit('/').next().unwrap_or(document);
     let number = file.split('-').next().unwrap_or_default().trim_start_matches('0');

@@ -28,8 +28,8 @@ pub(crate) struct Arguments {
     cluster: Option<NamedCluster>,
     #[command(flatten)]
     wanted: Wanted,
-    /// Of a shoot: with one certificate, which ends, for a machine without terrarium [default: clients ask terrarium for
-    /// one whenever they start]
+    /// For a Shoot: with one certificate, which expires, for a machine without terrarium [default: clients ask terrarium
+    /// for one whenever they start]
     #[arg(long = "static")]
     is_static: bool,
     /// Write it to a file of its own instead
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 }
 
 impl Arguments {
-    /// The kubeconfig of clusters whose users are the landscape's.
+    /// Returns the kubeconfig of clusters whose users belong to the landscape.
     fn own(&self, client: &Client, cluster: Option<&NamedCluster>) -> Result<Value, Failure> {
         let Wanted { user, groups, .. } = &self.wanted;
         if groups.len() > MAX_GROUPS {

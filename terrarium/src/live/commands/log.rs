@@ -76,7 +76,7 @@ impl Arguments {
             let hint = "leave --follow out, or resume it with `terrarium up`";
             return Err(Failure::input(format!("landscape {} does not run", past.facts.name), hint));
         }
-        // Both ends are shown.
+        // The range includes both ends.
         let from = match self.since {
             None => past.base().await?,
             Some(Place::Revision(revision)) => {
@@ -116,7 +116,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Prints an entry if it is wanted; whether it was.
+    /// Prints an entry if it matches; returns true if it did.
     fn print(&self, entry: &Entry, wanted: &Wanted, output: &mut Output) -> Result<bool, Failure> {
         if !wanted.is(entry) {
             return Ok(false);
@@ -137,21 +137,21 @@ impl Arguments {
     }
 }
 
-/// Whose entries are shown.
+/// Filter of entries by writer.
 #[derive(Debug)]
 struct WantedActor {
     name: String,
 }
 
 impl WantedActor {
-    /// A component, a user, or a controller of a component.
+    /// True if the filter names the component, the user, or the controller of the component that wrote the entry.
     fn is(&self, entry: &Entry, read: &ReadEntry<'_>) -> bool {
         let is_meant = |name: &str| writers::is_meant(&self.name, name);
         is_meant(&entry.actor.component) || is_meant(&entry.actor.user) || read.controller().is_some_and(is_meant)
     }
 }
 
-/// Who wrote entries, whatever of them is shown.
+/// Writers of all entries, including those that the filter excludes.
 #[derive(Debug, Default)]
 struct Actors(BTreeSet<Arc<str>>);
 
@@ -164,7 +164,7 @@ impl Actors {
         }
     }
 
-    /// Fails for a name that no component has.
+    /// Fails for an unknown name.
     fn must_know(&self, wanted: &str) -> Result<(), Failure> {
         let known = || self.0.iter().map(|name| &**name).chain(writers::names().map(|name| name as &str));
         if known().any(|name| writers::is_meant(wanted, name)) {
@@ -190,15 +190,15 @@ async fn projects_of_log(past: &Past) -> Result<Vec<(String, String)>, Failure> 
     Ok(found.into_iter().collect())
 }
 
-/// Which objects' entries are shown, and whose.
+/// Filter of entries by object and writer.
 #[derive(Debug, Default)]
 struct Wanted {
-    /// Resources as keys of the log name them; empty: all.
+    /// Names of resources as in keys of the log; empty: all.
     resources: Vec<String>,
     namespace: Option<String>,
     name: Option<String>,
     actor: Option<WantedActor>,
-    /// Failure to find the kind in a name that may also be PROJECT/NAME of a Shoot.
+    /// Failure to find the kind of a name that may also be PROJECT/NAME of a Shoot.
     no_kind: Option<Failure>,
 }
 
@@ -221,7 +221,7 @@ impl Wanted {
             }
         };
         let first = kinds::find("*", kind)?;
-        // One name may stand for kinds of several groups.
+        // One name may belong to kinds of several groups.
         let same = catalogue::all().iter().filter(|row| row.plural == first.plural && row.kind == first.kind);
         wanted.resources = if kind.contains('.') {
             vec![first.log_resource()]
@@ -241,7 +241,7 @@ impl Wanted {
         }
         let projects = match shoots::projects(&past.transport).await {
             Ok(projects) => projects,
-            // gardener-apiserver does not answer: the log has them, too.
+            // If gardener-apiserver does not respond, the Projects are read from the log.
             Err(_) => projects_of_log(past).await?,
         };
         let known = projects.into_iter().find(|(project, namespace)| project == named || namespace == named);
@@ -255,7 +255,7 @@ impl Wanted {
 
     fn is(&self, entry: &Entry) -> bool {
         let key = &entry.key;
-        // Heartbeats are no history.
+        // Heartbeats are not part of the history.
         !entry.volatile
             && (self.resources.is_empty() || self.resources.iter().any(|resource| **resource == *key.resource))
             && self.namespace.as_ref().is_none_or(|namespace| **namespace == *key.namespace)

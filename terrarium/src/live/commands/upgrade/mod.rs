@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium upgrade apply | status`: carries a planned order out on the landscape that runs.
+//! `terrarium upgrade apply | status`: executes a planned order on a running landscape.
 //!
 //! ```text
-//! plan ──► moves: what is replaced at once ──► ask for the version ──► wait until only that runs ──► next move
+//! plan ──► moves: instances that are replaced together ──► ask for the version ──► wait until only that runs ──► next move
 //! ```
 //!
 //! Each call plans from the running versions, so an interrupted upgrade continues with another call. If gardener-operator or
 //! a Gardenlet replaces a component, its move only waits. The command succeeds when every instance of every component is
 //! ready at the version, none crash-loops, and the version rules allow them.
 //!
-//! **Tour.** [`moves`] the steps of a plan that go together, [`view`] what is watched of the landscape and whether a
-//! move is done, [`report`] what is written for others.
+//! **Tour.** [`moves`] the steps of a plan that are executed together, [`view`] observation of the landscape and of the
+//! state of a move, [`report`] report for other programs and users.
 
 mod moves;
 mod report;
@@ -44,7 +44,7 @@ use ops::components::{Row, State};
 use ops::instant::duration;
 use ops::spelling::counted;
 
-/// Wall time between two looks at a component that is replaced.
+/// Wall time between two checks of a component that is replaced.
 const LOOK: TimeDelta = TimeDelta::milliseconds(200);
 
 /// Options of the execution of `upgrade apply`.
@@ -68,10 +68,10 @@ pub(crate) struct Manners {
     quiet: bool,
 }
 
-/// Carries a plan out.
+/// Executes a plan.
 ///
 /// # Errors
-/// A component does not get to its version, or a signal or the end of the input stops it.
+/// A component does not reach its version, or a signal or the end of the input stops the upgrade.
 pub(crate) fn apply(
     which: &Which,
     manners: &Manners,
@@ -145,7 +145,7 @@ fn can_pause(manners: &Manners, view: &View, moves: &[Move]) -> Result<(), Failu
     }
 }
 
-/// What a user who stopped it may do.
+/// Message with the command that continues after the user stopped the upgrade.
 fn again(why: &str, to: &GardenerVersion) -> String {
     format!("{why}; what was begun goes on, and `terrarium upgrade apply --to v{to}` takes the steps that are left")
 }
@@ -177,7 +177,7 @@ async fn all(
                 done = &mut taken => break done,
                 clock = look => clock,
             };
-            // The view finds out whether the host has ended.
+            // The view detects the end of the host.
             if let (false, Ok(clock)) = (manners.quiet, clock) {
                 progress.at_step(number, clock.now, Clock::wall().now(), view.obstacle(next).into_iter().collect());
                 output.progress(&progress);
@@ -194,10 +194,10 @@ async fn all(
     view.is_at(to, manners.wait).await
 }
 
-/// Asks for a component's version, and waits until only that runs.
+/// Requests a component's version, and waits until no other version of it runs.
 ///
 /// # Errors
-/// It does not get there, or nothing has changed for `wait`.
+/// It does not reach the version, or nothing has changed for `wait`.
 pub(in crate::live) async fn take(view: &View, next: &Move, wait: TimeDelta) -> Result<(), Failure> {
     if next.component == Component::Operator {
         ended(view.garden_is_reconciled(wait).await, next, wait)?;
@@ -206,7 +206,7 @@ pub(in crate::live) async fn take(view: &View, next: &Move, wait: TimeDelta) -> 
     ended(view.wait(next, wait).await, next, wait)
 }
 
-/// What a wait came to.
+/// Converts the result of a wait.
 fn ended(state: State, next: &Move, wait: TimeDelta) -> Result<(), Failure> {
     Err(match state {
         State::Done => return Ok(()),
@@ -219,19 +219,19 @@ fn ended(state: State, next: &Move, wait: TimeDelta) -> Result<(), Failure> {
     })
 }
 
-/// Waits for Enter; `false`: there will be none.
+/// Waits for Enter; `false`: the input has ended.
 fn pause(next: &Move, output: &mut Output) -> bool {
     output.note(&format!("next: {next}; press Enter to go on"));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).is_ok_and(|bytes| bytes > 0)
 }
 
-/// Waits on wall time.
+/// Waits for a wall time.
 async fn pass(time: TimeDelta) {
     Clock::wall().sleep(time, TimerClass::Work).await;
 }
 
-/// Shows which version each component runs and which it is to run.
+/// Prints the running and the desired version of each component.
 ///
 /// # Errors
 /// The landscape does not run.
