@@ -13,7 +13,7 @@ use crate::live::client::Client;
 use crate::live::{Which, block_on};
 
 /// A landscape, its profile if it names one, and its current instant.
-pub(crate) struct Given {
+pub(crate) struct FleetInput {
     pub(crate) fleet: Fleet,
     pub(crate) profile: Profile,
     pub(crate) now: DateTime<Utc>,
@@ -23,14 +23,14 @@ pub(crate) struct Given {
 ///
 /// # Errors
 /// The files cannot be read, or the landscape does not run.
-pub(crate) fn given(which: &Which, files: &[PathBuf], profile: Option<&str>) -> Result<Given, Failure> {
+pub(crate) fn given(which: &Which, files: &[PathBuf], profile: Option<&str>) -> Result<FleetInput, Failure> {
     let wanted = profile.and_then(Profile::named);
     if files.is_empty() {
         let (fleet, own, now) = of_landscape(which)?;
-        return Ok(Given { fleet, profile: wanted.unwrap_or(own), now });
+        return Ok(FleetInput { fleet, profile: wanted.unwrap_or(own), now });
     }
     let now = clock::Clock::wall().now();
-    Ok(Given { fleet: fleet::of_files(files)?, profile: wanted.unwrap_or_default(), now })
+    Ok(FleetInput { fleet: fleet::of_files(files)?, profile: wanted.unwrap_or_default(), now })
 }
 
 /// Reads the landscape, its profile and its time.

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use clock::{Clock, Random};
 use domain::profile::Profile;
 use ops::forecast::{Forecast, Only};
-use ops::given::{Given, Reading};
+use ops::given::{DecodedManifests, Reading};
 use ops::instant::When;
 use ops::names::shoots::{self, ShootName};
 use ops::release::Chosen;
@@ -129,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let projects = landscape.as_ref().map(|landscape| landscape.projects.clone()).unwrap_or_default();
     let (mut world, chosen) = match landscape {
         None => {
-            let given = Given::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
+            let given = DecodedManifests::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
             let chosen = Chosen::for_shoots(arguments.release.version(), given.shoots());
             (given.world(Reading { random: &random, now: from, rules, release: chosen.release }), chosen)
         }

@@ -12,7 +12,7 @@ use domain::release::Release;
 use domain::skew::GardenerVersion;
 use domain::worker_pool::Effect;
 use ops::apply;
-use ops::given::{Given, Reading};
+use ops::given::{DecodedManifests, Reading};
 use ops::manifests::Manifest;
 use ops::release::Chosen;
 use ops::rollout::{Change, Hashing, Outcome, Pool, ask, created, nodes_of, settings_of, tree_of};
@@ -112,7 +112,7 @@ const HINT: &str = "give the old Shoot and the new one with -f, each in a file o
 fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashing, Chosen), Failure> {
     let now = Clock::wall().now();
     let given = given(arguments, &mut apply_to_first())?;
-    let chosen = Chosen::for_shoots(arguments.release.version(), given.iter().flat_map(Given::shoots));
+    let chosen = Chosen::for_shoots(arguments.release.version(), given.iter().flat_map(DecodedManifests::shoots));
     let (found, profiles): (Vec<World>, Vec<World>) =
         worlds(given, now, chosen.release, output)?.into_iter().partition(|world| !world.shoots.is_empty());
     let mut found = found.into_iter();
@@ -183,16 +183,21 @@ fn apply_to_first() -> impl FnMut(&mut Manifest) {
 ///
 /// # Errors
 /// A file cannot be read.
-fn given(arguments: &Arguments, adjust: &mut dyn FnMut(&mut Manifest)) -> Result<Vec<Given>, Failure> {
+fn given(arguments: &Arguments, adjust: &mut dyn FnMut(&mut Manifest)) -> Result<Vec<DecodedManifests>, Failure> {
     let files = paths(&arguments.files, arguments.recursive)?;
-    files.iter().map(|file| Ok(Given::read(std::slice::from_ref(file), adjust)?)).collect()
+    files.iter().map(|file| Ok(DecodedManifests::read(std::slice::from_ref(file), adjust)?)).collect()
 }
 
 /// Converts the objects of each file to a separate world.
 ///
 /// # Errors
 /// A file cannot be read.
-fn worlds(given: Vec<Given>, now: DateTime<Utc>, release: Release, output: &mut Output) -> Result<Vec<World>, Failure> {
+fn worlds(
+    given: Vec<DecodedManifests>,
+    now: DateTime<Utc>,
+    release: Release,
+    output: &mut Output,
+) -> Result<Vec<World>, Failure> {
     let random = Random::new(1);
     let reading = Reading { random: &random, now, rules: Profile::default(), release };
     let mut worlds = Vec::new();

@@ -12,7 +12,7 @@ use ops::skew::{self, Row, name_of};
 use ops::spelling::{counted, plural};
 use serde_json::{Value, json};
 
-use super::fleet::{self, Given};
+use super::fleet::{self, FleetInput};
 use super::paths;
 use crate::failure::Failure;
 use crate::live::Which;
@@ -113,8 +113,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
 }
 
-fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> {
-    let Given { fleet, profile, .. } = given;
+fn check(given: &FleetInput, form: Form, output: &mut Output) -> Result<(), Failure> {
+    let FleetInput { fleet, profile, .. } = given;
     for note in &fleet.notes {
         output.note(&format!("note: {note}"));
     }

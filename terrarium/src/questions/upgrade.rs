@@ -16,7 +16,7 @@ use ops::spelling::{counted, first_of, plural};
 use ops::upgrade::{Illegal, Planned, minors, notes_after, order, shown, target};
 use serde_json::json;
 
-use super::fleet::{self, Given};
+use super::fleet::{self, FleetInput};
 use super::paths;
 use super::skew::{Form, Shared, version};
 use crate::failure::Failure;
@@ -114,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         }
         Verb::Apply { to, force, manners } => {
             must_be_known(to, *force, output)?;
-            let Given { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
+            let FleetInput { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
             let target = target(to, &fleet);
             let plan = order(&fleet, &target, profile)?;
             live::upgrade::apply(&arguments.which, manners, &fleet, &plan, (&target, profile), output)
@@ -136,13 +136,13 @@ fn must_be_known(to: &GardenerVersion, force: bool, output: &mut Output) -> Resu
 }
 
 fn plan(
-    given: &Given,
+    given: &FleetInput,
     to: &GardenerVersion,
     with_minors: bool,
     form: Form,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Given { fleet, profile, now } = given;
+    let FleetInput { fleet, profile, now } = given;
     let planned = Planned::of(fleet, to, with_minors, *profile, *now)?;
     let plan = &planned.plan;
     for note in &fleet.notes {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clock::{Clock, Random};
 use domain::profile::Profile;
-use ops::given::{Given, Reading};
+use ops::given::{DecodedManifests, Reading};
 use ops::instant::When;
 use ops::release::Chosen;
 use ops::show;
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             output.note(&format!("note: as of {}, which is now; --at T looks from another instant", show(now)));
         }
         let at = arguments.at.map_or(now, |at| at.behind(now));
-        let given = Given::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
+        let given = DecodedManifests::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
         let chosen = Chosen::for_shoots(arguments.release.version(), given.shoots());
         let (random, rules) = (Random::new(1), Profile::default());
         let world = given.world(Reading { random: &random, now: at, rules, release: chosen.release });

@@ -8,14 +8,14 @@ use apimachinery::catalogue::ResourceInfo;
 use apimachinery::decode;
 use domain::skew::GardenerVersion;
 use ops::ignored::{self, Ignored};
-use ops::manifests::{self, Manifest, ManifestError, Origin, Wanted};
+use ops::manifests::{self, Manifest, ManifestError, Origin, WantedKinds};
 use ops::release::Chosen;
 
 use super::apply;
 use crate::failure::Failure;
 
 /// Manifests, and the release of the simulation.
-pub(super) struct Given {
+pub(super) struct SimulatedManifests {
     pub(super) manifests: Vec<Manifest>,
     pub(super) chosen: Chosen,
     /// Notes about ignored fields.
@@ -24,7 +24,7 @@ pub(super) struct Given {
     pub(super) has_life_cycles: bool,
 }
 
-impl Given {
+impl SimulatedManifests {
     /// Reads files and folders; `asked`: requested version.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Given {
         // Each manifest with its row if it has unknown fields.
         let mut read: Vec<(Manifest, Option<&'static ResourceInfo>)> = Vec::new();
         let mut deciding: Vec<ManifestError> = Vec::new();
-        manifests::read_each(paths, &mut Wanted::all(), &mut |manifest, source| {
+        manifests::read_each(paths, &mut WantedKinds::all(), &mut |manifest, source| {
             apply::resource_of(&manifest)?;
             let Some(row) = row_of(&manifest) else {
                 read.push((manifest, None));

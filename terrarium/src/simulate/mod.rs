@@ -31,7 +31,7 @@ use process::Context;
 use serde_json::json;
 
 use self::complete::Plan;
-use self::given::Given;
+use self::given::SimulatedManifests;
 pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
 use crate::output::{Form, Output};
@@ -132,8 +132,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let start = asked_start.unwrap_or_else(|| preset.start());
         (demo(&preset, expiration(&preset, start)?, arguments.shoots), version)
     } else {
-        let Given { manifests, chosen, notes, has_life_cycles } =
-            Given::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
+        let SimulatedManifests { manifests, chosen, notes, has_life_cycles } =
+            SimulatedManifests::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
         tell(&chosen, output);
         for note in &notes {
             output.note(&format!("note: {note}"));

@@ -18,7 +18,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 
 /// Names of the tree that a document may use.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownNames {
     /// Functions of any source file.
     functions: BTreeSet<String>,
     /// Packages and modules, by their last name, and files of recorded data.
@@ -37,7 +37,7 @@ pub(super) fn check(
     packages: &[&str],
     findings: &mut Findings,
 ) -> Result<(), String> {
-    let mut known = Known::default();
+    let mut known = KnownNames::default();
     known.places.extend(packages.iter().map(|name| (*name).to_owned()));
     for path in sources {
         known.functions.extend(functions(&read(path)?));
@@ -84,7 +84,7 @@ fn has_example(source: &str, item: &str) -> bool {
 }
 
 /// Names in the last column of tables whose last column is `test`: each is a function, a script, a module or a package.
-fn check_names(document: &str, text: &str, known: &Known, findings: &mut Findings) {
+fn check_names(document: &str, text: &str, known: &KnownNames, findings: &mut Findings) {
     let mut header: Option<Vec<&str>> = None;
     for (number, line) in text.lines().enumerate() {
         let Some(row) = line.strip_prefix('|').and_then(|line| line.trim_end().strip_suffix('|')) else {
@@ -112,7 +112,7 @@ fn check_names(document: &str, text: &str, known: &Known, findings: &mut Finding
     }
 }
 
-fn is_known(name: &str, known: &Known) -> bool {
+fn is_known(name: &str, known: &KnownNames) -> bool {
     // `…_surge` stands for the ending of a script's name, after a script that is named in full.
     if let Some(end) = name.strip_prefix('…') {
         return known.scripts.iter().any(|script| script.ends_with(end));
@@ -186,7 +186,7 @@ mod tests {
 
     #[track_caller]
     fn check(cell: &str, expected: &[&str]) {
-        let known = Known {
+        let known = KnownNames {
             functions: functions("fn a_test_of_this() {}\nasync fn another<T>() {}").collect(),
             places: ["drain", "eventlog"].map(str::to_owned).into(),
             scripts: ["roll_out_surge"].map(str::to_owned).into(),
@@ -209,7 +209,7 @@ mod tests {
     fn tables_without_a_column_of_tests_are_not_looked_at() {
         let mut findings = Findings::default();
         let text = "| behaviour | upstream |\n| --- | --- |\n| a | `unknown` |\n";
-        check_names("f.md", text, &Known::default(), &mut findings);
+        check_names("f.md", text, &KnownNames::default(), &mut findings);
         assert_eq!(findings.errors, [""; 0]);
     }
 

@@ -73,8 +73,8 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Whether a licence expression of SPDX can be kept with the allowed licences: one side of each `OR`, both of each `AND`.
-    /// A slash is the old form of `OR`. An exception (`WITH`) belongs to its licence.
+    /// True if a licence expression of SPDX is compatible with the allowed licences: one side of each `OR`, both sides of
+    /// each `AND`. A slash is the old form of `OR`. An exception (`WITH`) belongs to its licence.
     fn allow(&self, expression: &str) -> bool {
         let expression = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
         let mut words = expression.split_whitespace().peekable();

@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use super::{Fleet, Place, first_hash_forms};
 use crate::Error;
-use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
+use crate::manifests::{self, Manifest, ManifestError, Origin, Source, WantedKinds};
 
 /// Annotation with the version of the library that an extension is built with.
 const LIBRARY: &str = "terrarium.dev/extensions-library-version";
@@ -98,14 +98,14 @@ pub(super) fn gates_of_arguments(container: &Value, component: Component) -> Vec
 
 impl Objects {
     pub(super) fn read_folder(&mut self, path: &Path) -> Result<(), Error> {
-        let mut wanted = Wanted::only(KINDS);
+        let mut wanted = WantedKinds::only(KINDS);
         manifests::read_each(&[path.to_owned()], &mut wanted, &mut |manifest, source| self.take(&manifest, source))?;
         self.notes.append(&mut wanted.notes);
         Ok(())
     }
 
     pub(super) fn read(&mut self, file: &str, text: &str) -> Result<(), Error> {
-        let mut wanted = Wanted::only(KINDS);
+        let mut wanted = WantedKinds::only(KINDS);
         manifests::parse_each(file, text, &mut wanted, &mut |manifest, source| self.take(&manifest, source))?;
         self.notes.append(&mut wanted.notes);
         Ok(())

@@ -28,7 +28,7 @@ use domain::profile::Profile;
 use domain::release::Release;
 use domain::validation::shoot as shoots;
 
-pub use self::reading::Given;
+pub use self::reading::DecodedManifests;
 use crate::forecast::gates_for;
 use crate::manifests::Origin;
 use crate::spelling::nearest;

@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use super::{Incomplete, Kind, Reading, Remarks, Violation, is_below, lighten, open_fields, stored, violations};
 use crate::forecast::gates_for;
 use crate::ignored::{self, Ignored};
-use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Text, Wanted};
+use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Text, WantedKinds};
 use crate::world::{World, name_of};
 
 /// Kinds that are read.
@@ -30,7 +30,7 @@ const KINDS: [&str; 3] = ["CloudProfile", "NamespacedCloudProfile", "Shoot"];
 
 /// Decoded objects of manifests, neither completed nor validated.
 #[derive(Debug)]
-pub struct Given {
+pub struct DecodedManifests {
     texts: Vec<Text>,
     objects: Vec<(Decoded, Place)>,
     found: Vec<UnplacedViolation>,
@@ -63,7 +63,7 @@ struct UnplacedViolation {
     violation: Violation,
 }
 
-impl Given {
+impl DecodedManifests {
     /// Reads manifests; `adjust` may change each Shoot. Other kinds are skipped with a note.
     ///
     /// # Errors
@@ -72,16 +72,16 @@ impl Given {
         Self::of_texts(manifests::texts(files)?, adjust)
     }
 
-    /// Reads manifests from texts, like [`Given::read`].
+    /// Reads manifests from texts, like [`DecodedManifests::read`].
     ///
     /// # Errors
-    /// Those of [`Given::read`].
+    /// Those of [`DecodedManifests::read`].
     pub(super) fn of_texts(texts: Vec<Text>, adjust: &mut dyn FnMut(&mut Manifest)) -> Result<Self, ManifestError> {
         let (objects, found, notes) = (Vec::new(), Vec::new(), Vec::new());
         let mut given = Self { texts: Vec::new(), objects, found, ignored: Ignored::default(), notes };
         let mut skipped: BTreeMap<String, usize> = BTreeMap::new();
         let mut seen: BTreeMap<(String, String, String), Origin> = BTreeMap::new();
-        let mut wanted = Wanted::only(&KINDS);
+        let mut wanted = WantedKinds::only(&KINDS);
         for (index, text) in texts.iter().enumerate() {
             let mut count = 0;
             text.read_each(&mut wanted, &mut |mut manifest, source| {
@@ -330,7 +330,7 @@ fn lines(texts: &[Text], wanted: &BTreeSet<(Number, String)>) -> BTreeMap<(Numbe
             continue;
         }
         let mut count = 0;
-        let read = text.read_each(&mut Wanted::only(&KINDS), &mut |_, source| {
+        let read = text.read_each(&mut WantedKinds::only(&KINDS), &mut |_, source| {
             for (number, field) in of((index, count), (index, count + 1)) {
                 lines.extend(source.line_of(field).map(|line| ((*number, field.clone()), line)));
             }

@@ -58,7 +58,8 @@ fn world_at(text: &str, release: Release) -> World {
     let random = Random::new(1);
     let now = "2025-06-01T00:00:00Z".parse().expect("RFC 3339");
     let reading = Reading { random: &random, now, rules: Profile::Documents, release };
-    let mut world = Given::of_texts(vec![Text::new("f.yaml", text)], &mut |_| {}).expect("YAML").world(reading);
+    let mut world =
+        DecodedManifests::of_texts(vec![Text::new("f.yaml", text)], &mut |_| {}).expect("YAML").world(reading);
     world.complete(now);
     world
 }
@@ -311,7 +312,7 @@ fn a_release_has_its_own_fields_only() {
 #[test]
 fn the_shoots_tell_their_release_before_anything_is_judged() {
     let text = format!("{PROFILE}---\n{SHOOT}status: {{gardener: {{id: a, name: b, version: v1.136.2}}}}\n");
-    let given = Given::of_texts(vec![Text::new("f.yaml", &text)], &mut |_| {}).expect("YAML");
+    let given = DecodedManifests::of_texts(vec![Text::new("f.yaml", &text)], &mut |_| {}).expect("YAML");
     assert_eq!(given.shoots().map(|shoot| shoot.status.gardener.version.as_str()).collect::<Vec<_>>(), ["v1.136.2"]);
 }
 

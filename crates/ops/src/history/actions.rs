@@ -9,7 +9,7 @@
 //! | annotation gardener.cloud/operation | `requested reconcile`; `reconcile taken up` |
 //! | annotation shoot.gardener.cloud/tasks | `maintained: nothing to do` |
 //! | status.credentials.rotation | `rotation of certificateAuthorities: Preparing` |
-//! | a container's state | `gardenlet v1.120.0 started`, `… ended with exit code 137: last words` |
+//! | a container's state | `gardenlet v1.120.0 started`, `… ended with exit code 137: last line` |
 
 use api::constants::{annotation, label, task};
 use api::joined;
@@ -412,17 +412,17 @@ mod tests {
         };
         let first = running("t", json!({}));
         check("Pod", &pod(json!([])), &first, &["gardenlet v1.120.0 started"]);
-        let end = |code: i64, signal: i64| json!({ "terminated": { "exitCode": code, "signal": signal, "message": "a\nlast words\n" } });
+        let end = |code: i64, signal: i64| json!({ "terminated": { "exitCode": code, "signal": signal, "message": "a\nlast line\n" } });
         let waiting = pod(
             json!([{ "name": "gardenlet", "state": { "waiting": { "reason": "CrashLoopBackOff" } }, "lastState": end(3, 0) }]),
         );
-        check("Pod", &first, &waiting, &["gardenlet v1.120.0 ended with exit code 3: last words"]);
+        check("Pod", &first, &waiting, &["gardenlet v1.120.0 ended with exit code 3: last line"]);
         check("Pod", &waiting, &running("u", end(3, 0)), &["gardenlet v1.120.0 started"]);
         check(
             "Pod",
             &first,
             &running("u", end(137, 9)),
-            &["gardenlet v1.120.0 was ended by signal 9 (exit code 137): last words", "gardenlet v1.120.0 started"],
+            &["gardenlet v1.120.0 was ended by signal 9 (exit code 137): last line", "gardenlet v1.120.0 started"],
         );
         let changes = between(&first, &waiting);
         let actions =

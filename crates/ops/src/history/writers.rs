@@ -103,8 +103,8 @@ fn base(name: &str) -> &str {
     name.strip_suffix("-controller").unwrap_or(name)
 }
 
-/// True if `wanted` matches a name: equal to all of it, to its first words (`gardener-controller`), to its last words
-/// (`apiserver`, `maintenance`), or to a controller's name in Events.
+/// True if `wanted` matches a name: all of it, its beginning (`gardener-controller`), its end (`apiserver`, `maintenance`),
+/// or a controller's name in Events.
 pub fn is_meant(wanted: &str, name: &str) -> bool {
     let wanted = base(components::full(wanted));
     let is_edge = |c: char| matches!(c, '-' | ':' | '/' | '.');

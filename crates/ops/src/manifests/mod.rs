@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use self::unread::Unread;
-pub use self::unread::Wanted;
+pub use self::unread::WantedKinds;
 
 /// Position of a document in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ type EachFound<'a> = dyn FnMut(Result<Manifest, Unread>, &Source<'_>) -> Result<
 /// A file cannot be read, is not YAML or JSON, contains no object, or contains something other than objects.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
-    read_each(paths, &mut Wanted::all(), &mut |manifest, _| {
+    read_each(paths, &mut WantedKinds::all(), &mut |manifest, _| {
         manifests.push(manifest);
         Ok(())
     })?;
@@ -119,7 +119,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
 ///
 /// # Errors
 /// Those of [`read`], and those of `each`.
-pub fn read_each(paths: &[PathBuf], wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+pub fn read_each(paths: &[PathBuf], wanted: &mut WantedKinds, each: &mut Each<'_>) -> Result<(), ManifestError> {
     each_text(paths, &mut |text| text.read_each(wanted, each))
 }
 
@@ -172,7 +172,7 @@ impl Text {
     ///
     /// # Errors
     /// Those of [`read_each`].
-    pub fn read_each(&self, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+    pub fn read_each(&self, wanted: &mut WantedKinds, each: &mut Each<'_>) -> Result<(), ManifestError> {
         wanted.is_folder = self.is_of_folder;
         match std::str::from_utf8(&self.bytes) {
             Ok(text) => parse_each(&self.file, text, wanted, each),
@@ -264,7 +264,7 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, ManifestError> {
 /// Those of [`read`].
 pub fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
-    parse_each(file, text, &mut Wanted::all(), &mut |manifest, _| {
+    parse_each(file, text, &mut WantedKinds::all(), &mut |manifest, _| {
         manifests.push(manifest);
         Ok(())
     })?;
@@ -275,7 +275,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
 ///
 /// # Errors
 /// Those of [`read_each`].
-pub fn parse_each(file: &str, text: &str, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+pub fn parse_each(file: &str, text: &str, wanted: &mut WantedKinds, each: &mut Each<'_>) -> Result<(), ManifestError> {
     let mut is_empty = true;
     let mut told = |found: Result<Manifest, Unread>, source: &Source<'_>| {
         is_empty = false;

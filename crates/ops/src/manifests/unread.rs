@@ -13,7 +13,7 @@ use super::ManifestError;
 
 /// Kinds of objects that a reader of manifests needs.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct WantedKinds {
     /// Kinds; `None`: all.
     kinds: Option<&'static [&'static str]>,
     /// True if the current file was found in a folder.
@@ -58,7 +58,7 @@ impl Unread {
 /// Stands for any kind of Gardener.
 const UNKNOWN: &str = "?";
 
-impl Wanted {
+impl WantedKinds {
     /// A reader that needs objects of all kinds.
     pub fn all() -> Self {
         Self { kinds: None, is_folder: false, notes: Vec::new() }
@@ -94,7 +94,7 @@ mod tests {
 
     /// Reads a text found in a folder, or named as a file, with a reader that needs Shoots.
     fn read(text: &str, is_folder: bool) -> Result<(Vec<String>, usize), String> {
-        let mut wanted = Wanted { is_folder, ..Wanted::only(&["Shoot", "CloudProfile"]) };
+        let mut wanted = WantedKinds { is_folder, ..WantedKinds::only(&["Shoot", "CloudProfile"]) };
         let mut names = Vec::new();
         let read = parse_each("f.yaml", text, &mut wanted, &mut |manifest, _| {
             names.push(manifest.name().to_owned());

@@ -32,7 +32,7 @@ const EXEC_VERSION: &str = "client.authentication.k8s.io/v1";
 
 /// Subject and validity of credentials.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Wanted {
+pub(crate) struct CredentialOptions {
     /// For a Shoot's cluster: with the rights of a viewer
     #[arg(long)]
     pub(crate) viewer: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: CredentialOptions,
     /// The Shoot
     #[arg(value_name = "shoot/PROJECT/NAME")]
     shoot: ShootName,
@@ -84,7 +84,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 ///
 /// # Errors
 /// There is no such Shoot, or it has no cluster yet; the server's error message.
-pub(crate) async fn kubeconfig(client: &Client, shoot: &ShootName, wanted: &Wanted) -> Result<Value, Failure> {
+pub(crate) async fn kubeconfig(
+    client: &Client,
+    shoot: &ShootName,
+    wanted: &CredentialOptions,
+) -> Result<Value, Failure> {
     let (transport, shoot) = (client.transport(), shoot.find(&client.context()).await?);
     let ObjectMeta { namespace, name, .. } = &shoot.metadata;
     let (kind, resource) = if wanted.viewer {
@@ -116,7 +120,7 @@ pub(crate) fn renew(
     directory: &Directory,
     landscape: &str,
     shoot: &ShootName,
-    wanted: &Wanted,
+    wanted: &CredentialOptions,
 ) -> Result<(), Failure> {
     let unknown =
         |what: &str, error: std::io::Error| Failure::Failed(format!("cannot find out where {what} is: {error}"));
@@ -131,7 +135,7 @@ pub(crate) fn renew(
 }
 
 /// Returns the command in the form of a kubeconfig.
-fn exec(executable: &str, directory: &str, landscape: &str, shoot: &ShootName, wanted: &Wanted) -> Value {
+fn exec(executable: &str, directory: &str, landscape: &str, shoot: &ShootName, wanted: &CredentialOptions) -> Value {
     let mut words: Vec<String> =
         ["credential", "--landscape", landscape, "--data-dir", directory].map(str::to_owned).into();
     if wanted.viewer {
@@ -165,7 +169,7 @@ mod tests {
     #[test]
     fn a_kubeconfig_names_the_command_with_all_that_was_asked_for() {
         let shoot: ShootName = "shoot/demo/local".parse().expect("a name");
-        let wanted = Wanted {
+        let wanted = CredentialOptions {
             viewer: true,
             expiration: Some(TimeDelta::minutes(30)),
             user: Some("-jane".to_owned()),
@@ -190,7 +194,7 @@ mod tests {
             "shoot/demo/local",
         ];
         assert_eq!(found["args"], json!(words));
-        let plain = exec("/bin/terrarium", "/data/x", "x", &shoot, &Wanted::default());
+        let plain = exec("/bin/terrarium", "/data/x", "x", &shoot, &CredentialOptions::default());
         assert_eq!(
             plain["args"],
             json!(["credential", "--landscape", "x", "--data-dir", "/data/x", "shoot/demo/local"])

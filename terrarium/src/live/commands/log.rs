@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
-    let mut wanted = Wanted::of(arguments)?;
+    let mut wanted = EntryFilter::of(arguments)?;
     block_on(async {
         let past = Past::open(&directory).await?;
         let shown = match wanted.of_project(&past).await {
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 }
 
 impl Arguments {
-    async fn show(&self, past: &Past, wanted: &Wanted, output: &mut Output) -> Result<(), Failure> {
+    async fn show(&self, past: &Past, wanted: &EntryFilter, output: &mut Output) -> Result<(), Failure> {
         if self.follow && !past.runs() {
             let hint = "leave --follow out, or resume it with `terrarium up`";
             return Err(Failure::input(format!("landscape {} does not run", past.facts.name), hint));
@@ -117,7 +117,7 @@ impl Arguments {
     }
 
     /// Prints an entry if it matches; returns true if it did.
-    fn print(&self, entry: &Entry, wanted: &Wanted, output: &mut Output) -> Result<bool, Failure> {
+    fn print(&self, entry: &Entry, wanted: &EntryFilter, output: &mut Output) -> Result<bool, Failure> {
         if !wanted.is(entry) {
             return Ok(false);
         }
@@ -139,11 +139,11 @@ impl Arguments {
 
 /// Filter of entries by writer.
 #[derive(Debug)]
-struct WantedActor {
+struct ActorFilter {
     name: String,
 }
 
-impl WantedActor {
+impl ActorFilter {
     /// True if the filter names the component, the user, or the controller of the component that wrote the entry.
     fn is(&self, entry: &Entry, read: &ReadEntry<'_>) -> bool {
         let is_meant = |name: &str| writers::is_meant(&self.name, name);
@@ -192,19 +192,19 @@ async fn projects_of_log(past: &Past) -> Result<Vec<(String, String)>, Failure> 
 
 /// Filter of entries by object and writer.
 #[derive(Debug, Default)]
-struct Wanted {
+struct EntryFilter {
     /// Names of resources as in keys of the log; empty: all.
     resources: Vec<String>,
     namespace: Option<String>,
     name: Option<String>,
-    actor: Option<WantedActor>,
+    actor: Option<ActorFilter>,
     /// Failure to find the kind of a name that may also be PROJECT/NAME of a Shoot.
     no_kind: Option<Failure>,
 }
 
-impl Wanted {
+impl EntryFilter {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
-        let actor = arguments.actor.clone().map(|name| WantedActor { name });
+        let actor = arguments.actor.clone().map(|name| ActorFilter { name });
         let mut wanted = Self { actor, ..Self::default() };
         let Some(object) = &arguments.object else { return Ok(wanted) };
         let parts: Vec<&str> = object.split('/').collect();

@@ -96,7 +96,7 @@ struct Rollout {
 }
 
 /// Data of the report.
-struct Found {
+struct StatusReport {
     /// Emulated version: that of gardener-operator, otherwise that of the landscape's creation.
     gardener_version: String,
     processes: Vec<Process>,
@@ -183,7 +183,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     found.warnings.iter().try_for_each(|warning| output.line(&format!("warning {warning}")))
 }
 
-async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Result<Found, Failure> {
+async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Result<StatusReport, Failure> {
     let context = client.context();
     let pods = Api::<Pod>::all(&context, "*").list(&ListOptions::labelled("app=gardener")).await;
     let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
@@ -210,7 +210,7 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     // Secrets are served without a gardener-apiserver as well.
     let first_forms = first_hash_pools(&context).await.map_err(|error| Failure::Failed(error.to_string()))?;
     warnings.extend(unwise(&landscape, &gardener_version, &versions, &gates, &first_forms, profile, now));
-    Ok(Found {
+    Ok(StatusReport {
         gardener_version,
         processes: pods.iter().map(process).collect(),
         rollouts: if with_rollouts { rollouts(&context).await? } else { Vec::new() },

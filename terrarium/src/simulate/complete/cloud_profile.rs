@@ -37,7 +37,7 @@ pub(super) fn reference(manifest: &Manifest) -> Option<(String, String)> {
 
 /// Requirements on a CloudProfile.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct Requirements {
     provider: Option<String>,
     versions: BTreeSet<String>,
     /// Architectures and container runtimes by image and version.
@@ -50,7 +50,7 @@ pub(super) struct Wanted {
     regions: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Wanted {
+impl Requirements {
     /// Adds the requirements of a Shoot.
     pub(super) fn shoot(&mut self, shoot: &Manifest) {
         let spec = &shoot.object["spec"];

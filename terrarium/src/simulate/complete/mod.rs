@@ -212,7 +212,7 @@ impl Completion {
             let is_it = |profile: &&Manifest| profile.namespace() == shoot.namespace() && profile.name() == name;
             Some(cloud_profile::reference(profiles.iter().find(is_it)?)?.1)
         };
-        let mut missing: BTreeMap<String, (cloud_profile::Wanted, Manifest)> = BTreeMap::new();
+        let mut missing: BTreeMap<String, (cloud_profile::Requirements, Manifest)> = BTreeMap::new();
         for manifest in
             self.given.iter().filter(|manifest| matches!(manifest.kind(), "Shoot" | "NamespacedCloudProfile"))
         {

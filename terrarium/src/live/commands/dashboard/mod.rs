@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
 /// Request for a link.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(in crate::live) struct Asked {
+pub(in crate::live) struct LinkRequest {
     pub(in crate::live) port: Option<u16>,
     pub(in crate::live) host: Option<String>,
     pub(in crate::live) user: Option<String>,
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let what = format!("`{host}` is no name of the loopback device");
         return Err(Failure::input(what, "use 127.0.0.1, [::1], localhost, or a name that ends in .localhost"));
     }
-    let asked = Asked {
+    let asked = LinkRequest {
         port: arguments.port,
         host: arguments.host.clone(),
         user: arguments.user.clone(),

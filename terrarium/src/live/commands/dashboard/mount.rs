@@ -18,7 +18,7 @@ use process::{Request, Response, Tasks, User};
 use tokio::sync::Mutex;
 
 use super::upgrades::Upgrade;
-use super::{Asked, LINK_PATH, Link};
+use super::{LINK_PATH, Link, LinkRequest};
 use crate::failure::Failure;
 use crate::live::bootstrap;
 use crate::live::clock::mode_name;
@@ -132,7 +132,7 @@ impl Mount {
             return Err((StatusCode::FORBIDDEN, "links to the pages are for administrators".to_owned()));
         }
         let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        let asked: Asked =
+        let asked: LinkRequest =
             serde_json::from_slice(&body).map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
         let PagesFile { name, port } = self.open(asked.port).await?;
         let host = asked.host.unwrap_or_else(|| format!("{name}.localhost"));

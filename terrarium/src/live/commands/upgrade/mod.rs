@@ -30,7 +30,7 @@ use ops::fleet::Fleet;
 use serde_json::{Value, json};
 
 use self::moves::Move;
-use self::report::{Report, Taken};
+use self::report::{ExecutedMove, Report};
 pub(in crate::live) use self::view::View;
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
@@ -184,7 +184,11 @@ async fn all(
             }
         };
         let seconds = (Clock::wall().now() - begun).as_seconds_f64();
-        report.taken.push(Taken { step: next.clone(), seconds, problem: done.as_ref().err().map(ToString::to_string) });
+        report.taken.push(ExecutedMove {
+            step: next.clone(),
+            seconds,
+            problem: done.as_ref().err().map(ToString::to_string),
+        });
         done?;
         output.line(&format!("         done in {seconds:.1} s"))?;
     }

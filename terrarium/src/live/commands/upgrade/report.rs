@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// An executed or attempted move.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Taken {
+pub(super) struct ExecutedMove {
     pub(super) step: Move,
     /// Duration in seconds of wall time.
     pub(super) seconds: f64,
@@ -25,7 +25,7 @@ pub(super) struct Taken {
 pub(super) struct Report {
     landscape: String,
     to: String,
-    pub(super) taken: Vec<Taken>,
+    pub(super) taken: Vec<ExecutedMove>,
 }
 
 impl Report {
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn a_report_has_three_forms() {
         let mut report = Report::new("default", &GardenerVersion::release(1, 121, 0));
-        report.taken.push(Taken { step: step(Component::Operator), seconds: 1.25, problem: None });
-        report.taken.push(Taken {
+        report.taken.push(ExecutedMove { step: step(Component::Operator), seconds: 1.25, problem: None });
+        report.taken.push(ExecutedMove {
             step: step(Component::Apiserver),
             seconds: 0.5,
             problem: Some("refused <A1> & \"more\"".to_owned()),
