@@ -59,7 +59,7 @@ impl From<Retention> for String {
 }
 
 impl Retention {
-    /// Returns a log in memory with this retention; a size applies to disks only.
+    /// Returns a log in memory with this retention; `None` for a size, which applies to disks only.
     pub(crate) fn memory_log(self) -> Option<MemoryLog> {
         match self.0 {
             History::All => Some(MemoryLog::new()),

@@ -58,6 +58,7 @@ const LAST_TASKS: Duration = Duration::from_secs(5);
 pub(in crate::live) const FACTS: &str = "landscape";
 /// Maximum wall time for which a host waits for its port.
 const PORT_TIMEOUT: TimeDelta = TimeDelta::seconds(3);
+/// Wall time between two checks of the port.
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
 /// Runs the landscape of a directory until a signal is received or its owner has ended.
