@@ -21,9 +21,9 @@ pub(crate) enum Form {
     /// Lines for people
     #[default]
     Text,
-    /// JSON, each record on a line of its own; of no record no line
+    /// JSON, one record per line; empty without records
     Json,
-    /// YAML, each record a document of its own; of no record none
+    /// YAML, one document per record; empty without records
     Yaml,
 }
 

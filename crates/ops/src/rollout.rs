@@ -50,7 +50,7 @@ pub struct Change {
     pub now: DateTime<Utc>,
     /// True if pools are hashed as recorded in the given objects; false: like new pools.
     pub is_of_landscape: bool,
-    /// Answer of the landscape's API server, a refusal or none; None if it was not asked, and the rules decide.
+    /// Answer of the landscape's API server, its refusal if any; `None`: it was not queried, and the rules decide.
     pub answer: Option<Option<String>>,
 }
 

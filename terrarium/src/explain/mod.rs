@@ -27,7 +27,7 @@ const OFFERED: usize = 3;
 /// Say what a condition, reason, annotation, field, rule, phase, error code or task means
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The word, as a landscape shows it: `EveryNodeReady`, `ERR_INFRA_QUOTA_EXCEEDED`, `C2`, `"Deploying Network"`
+    /// The word as shown by a landscape: `EveryNodeReady`, `ERR_INFRA_QUOTA_EXCEEDED`, `C2`, `"Deploying Network"`
     #[arg(value_name = "WORD", required = true, num_args = 1..)]
     word: Vec<String>,
     /// Form of the output; a record for each meaning

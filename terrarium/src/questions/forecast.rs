@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     /// Manifests instead of the landscape: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Read the folders in folders, too
+    /// Include subfolders
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
     /// The beginning: an instant, or so long from now (2w) [default: now, of the landscape or of this machine]
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     /// Switch automatic updates on or off: NAMESPACE=off, all=on
     #[arg(long, value_name = "NS=on|off")]
     auto: Vec<Auto>,
-    /// Only such rows
+    /// Only rows of this kind
     #[arg(long, value_parser = only(), value_name = "WHICH")]
     only: Vec<Only>,
     /// Count rows instead of printing them
@@ -71,7 +71,7 @@ pub(crate) struct Arguments {
     /// Only this Shoot, and why its versions are chosen or left, as seen from the beginning
     #[arg(long, value_name = "shoot/P/N")]
     explain: Option<ShootName>,
-    /// Exit with code 1 if there are such rows
+    /// Exit with code 1 if there are rows of this kind
     #[arg(long, value_enum, value_name = "WHICH")]
     fail_on: Option<FailOn>,
     /// Form of the output

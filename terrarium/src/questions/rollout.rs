@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Manifests: the old Shoot, the new one, each in a file of its own, and CloudProfiles
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Read the folders in folders, too
+    /// Include subfolders
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
     /// The old Shoot, PROJECT/NAME, of the landscape

@@ -76,11 +76,11 @@ pub(crate) enum Form {
     /// Columns, for a person
     #[default]
     Table,
-    /// Comma-separated values with a header; of no row the header
+    /// Comma-separated values with a header; only the header without rows
     Csv,
-    /// One JSON object a line; of no row no line
+    /// One JSON object per line; empty without rows
     Json,
-    /// A YAML list; of no row `[]`
+    /// A YAML list; `[]` without rows
     Yaml,
 }
 

@@ -66,7 +66,7 @@ enum Verb {
         /// LANDSCAPE.yaml, or objects as kubectl prints them; `-` for standard input [default: the landscape that runs]
         #[arg(short = 'f', long = "filename", value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Read the folders in folders, too
+        /// Include subfolders
         #[arg(short = 'R', long, requires = "files")]
         recursive: bool,
         #[command(flatten)]
@@ -74,7 +74,7 @@ enum Verb {
     },
     /// Show which components may run together with gardener-apiservers of some versions (needs no landscape)
     Table {
-        /// Their versions
+        /// Versions of the gardener-apiservers
         #[arg(long, value_name = "V[,V]", required = true, value_delimiter = ',', value_parser = version)]
         apiserver: Vec<GardenerVersion>,
         #[command(flatten)]

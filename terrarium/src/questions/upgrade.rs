@@ -50,13 +50,13 @@ enum Verb {
         /// LANDSCAPE.yaml, or objects as kubectl prints them; `-` for standard input [default: the landscape that runs]
         #[arg(short = 'f', long = "filename", value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Read the folders in folders, too
+        /// Include subfolders
         #[arg(short = 'R', long, requires = "files")]
         recursive: bool,
         /// Also tell the changes of each minor on the way: feature gates, Kubernetes versions, fields, checks, defaults, components
         #[arg(long)]
         notes: bool,
-        /// Plan to a version that is newer than every known release, too, by the rules of the newest one
+        /// Accept a version that is newer than every known release; the rules of the newest known release apply
         #[arg(long)]
         force: bool,
         #[command(flatten)]

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// Manifests instead of the landscape: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Read the folders in folders, too
+    /// Include subfolders
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
     #[command(flatten)]

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// shoot/PROJECT/NAME
     #[arg(value_name = "SHOOT")]
     shoot: ShootName,
-    /// This worker pool only
+    /// Only this worker pool
     #[arg(long, value_name = "P")]
     pool: Option<String>,
     #[command(flatten)]

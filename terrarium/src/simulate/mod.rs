@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     /// Manifests to run instead of the demo, in any order: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Read the folders in folders, too
+    /// Include subfolders
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
     #[command(flatten)]

@@ -192,7 +192,7 @@ impl<'a> ReadEntry<'a> {
         catalogue::all().iter().find(|row| row.group == group && row.plural == plural)
     }
 
-    /// The controller of the component that wrote it, as far as one can tell.
+    /// Controller of the component that wrote the entry; `None`: it cannot be determined.
     pub fn controller(&self) -> Option<&str> {
         writers::of(&self.entry.actor.component, &self.kind, &self.object, &self.changes)
     }
@@ -216,7 +216,7 @@ impl<'a> ReadEntry<'a> {
                 || actions.iter().any(|action| action.covers(&change.path))
         };
         let others: Vec<&Change> = self.changes.iter().filter(|change| !is_told(change)).collect();
-        // What is wanted before what is, and both before labels.
+        // Spec first, then status, then metadata.
         let rank = |change: &Change| match change.path.split('.').nth(1) {
             Some("metadata") => 2,
             Some("status") => 1,
@@ -226,13 +226,13 @@ impl<'a> ReadEntry<'a> {
         loud.sort_by_key(|change| rank(change));
         parts.extend(loud.into_iter().map(line));
         if parts.is_empty() {
-            // Better what follows from others than nothing.
+            // Only dependent fields changed: they are shown rather than nothing.
             parts.extend(others.into_iter().map(line));
         }
         parts.join("; ")
     }
 
-    /// Conditions and constraints, each with what it became.
+    /// Changed conditions and constraints, each with its new state.
     fn conditions(&self) -> Vec<String> {
         let mut told: BTreeMap<&str, BTreeMap<&str, &Change>> = BTreeMap::new();
         for change in &self.changes {
@@ -248,7 +248,7 @@ impl<'a> ReadEntry<'a> {
                 Some((Some(before), Some(after))) => Some(format!("{name} {before} → {after}{why}")),
                 Some((None, Some(after))) => Some(format!("{name} {after}{why}")),
                 Some((_, None)) => Some(format!("{name} removed")),
-                // Its times alone say nothing.
+                // Changed times alone are not shown.
                 None => Some(format!("{name}: {}", became("reason").or_else(|| became("message"))?)),
             }
         };
@@ -256,13 +256,13 @@ impl<'a> ReadEntry<'a> {
     }
 }
 
-/// A change in one line; sentences are cut later than names.
+/// Formats a change on one line; sentences are truncated at a greater length than names.
 fn line(change: &Change) -> String {
     let is_sentence = change.path.ends_with(".description") || change.path.ends_with(".message");
     change.line(if is_sentence { SENTENCE } else { VALUE })
 }
 
-/// Name of a condition and the field of it, for a path in one.
+/// Name of a condition and its field, for a path in a condition.
 fn condition_of(path: &str) -> Option<(&str, &str)> {
     let rest = path.strip_prefix(".status.conditions[").or_else(|| path.strip_prefix(".status.constraints["))?;
     let (name, field) = rest.split_once(']')?;
@@ -274,14 +274,14 @@ fn is_noise(path: &str) -> bool {
     NOISE.contains(&last) || path.contains("managedFields")
 }
 
-/// `Create Processing (12%): …`
+/// Formats an operation: `Create Processing (12%): …`.
 fn operation(operation: &Value) -> String {
     let text = |field: &str| operation[field].as_str().unwrap_or_default();
     let progress = operation["progress"].as_i64().unwrap_or_default();
     format!("{} {} ({progress}%): {}", text("type"), text("state"), text("description").replace('\n', " "))
 }
 
-/// `SchedulingSuccessful of Shoot local: Scheduled to seed 'local'`
+/// Formats an Event: `SchedulingSuccessful of Shoot local: Scheduled to seed 'local'`.
 fn event(event: &Value) -> String {
     let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let count = event["count"]
@@ -297,7 +297,7 @@ fn event(event: &Value) -> String {
     )
 }
 
-/// A component by its name; others by their user and the program that they used.
+/// Name of a writer: a component by its name; others by user and program.
 pub fn name_of(actor: &Actor) -> String {
     if !actor.version.is_empty() {
         return actor.component.to_string();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Preservation of a Machine: the annotation that asks for it, its expiry, and the events that end it before.
+//! Preservation of a Machine: the annotation that requests it, its expiry, and the events that end it earlier.
 //!
 //! The rules are those of [`domain::rollout::preservation`].
 

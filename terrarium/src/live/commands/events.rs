@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// Not before this instant of landscape time, or so long ago
     #[arg(long, value_name = "T")]
     since: Option<When>,
-    /// Go on with what comes
+    /// Continue with new Events
     #[arg(short, long)]
     follow: bool,
     /// Form of the output

@@ -32,13 +32,13 @@ pub(crate) struct Arguments {
     /// for one whenever they start]
     #[arg(long = "static")]
     is_static: bool,
-    /// Write it to a file of its own instead
+    /// Write it to this file instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["merge", "unmerge"])]
     out: Option<PathBuf>,
     /// Merge it into the kubeconfig file instead
     #[arg(long, conflicts_with = "unmerge")]
     merge: bool,
-    /// Take the landscape's contexts out of the kubeconfig file
+    /// Remove the landscape's contexts from the kubeconfig file
     #[arg(long, conflicts_with_all = ["user", "viewer", "expiration", "is_static"])]
     unmerge: bool,
 }

@@ -35,7 +35,7 @@ enum Command {
     },
     /// Remove landscapes that do not run, with their data and contexts
     Rm {
-        /// Their names
+        /// Names of the landscapes
         #[arg(value_name = "NAME", required = true)]
         names: Vec<String>,
         #[command(flatten)]

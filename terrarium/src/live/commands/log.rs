@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Up to this revision or instant, or up to so long ago
     #[arg(long, value_name = "REV|TIME|D")]
     until: Option<Place>,
-    /// Go on with what comes
+    /// Continue with new entries
     #[arg(short, long, conflicts_with = "until")]
     follow: bool,
     /// Only this object, or all of a kind: `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND`;
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// Only of this cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
     #[arg(long, value_name = "CLUSTER")]
     cluster: Option<NamedCluster>,
-    /// Show the fields that changed, as they were and as they became
+    /// Show the changed fields with their old and new values
     #[arg(long)]
     diff: bool,
     /// Form of the output; a record for each entry

@@ -41,10 +41,10 @@ pub(crate) struct Arguments {
     /// components]
     #[arg(value_name = "COMPONENT[/INSTANCE]")]
     component: Option<String>,
-    /// The processes before the present ones
+    /// Output of the previous processes
     #[arg(short, long)]
     previous: bool,
-    /// Go on with what comes, until the processes end
+    /// Continue with new lines until the processes end
     #[arg(short, long, conflicts_with = "previous")]
     follow: bool,
 }

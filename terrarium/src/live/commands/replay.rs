@@ -38,7 +38,7 @@ const NAMED: usize = 2;
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Compare with what the API lists, object by object
+    /// Compare with the lists of the API, object by object
     #[arg(long)]
     verify: bool,
     /// Form of the output

@@ -52,7 +52,7 @@ const AT_ONCE: usize = 16;
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Also what is being rolled out: Deployments of components, and worker pools
+    /// Also roll-outs in progress: Deployments of components, and worker pools
     #[arg(long)]
     rollouts: bool,
     /// Form of the output: for people, or one object

@@ -159,7 +159,7 @@ fn refuse_other(path: &Path, entry: &Value) -> Failure {
     )
 }
 
-/// The context that kubectl uses without a flag, given the files that it reads; `None`: there is none.
+/// Context that kubectl uses without a flag, by the files that it reads; `None`: there is none.
 pub(crate) fn current(files: &[PathBuf]) -> Option<String> {
     let of = |path: &PathBuf| read(path).ok()?.get("current-context")?.as_str().map(str::to_owned);
     files.iter().filter_map(of).find(|name| !name.is_empty())

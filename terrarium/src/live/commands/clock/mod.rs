@@ -115,7 +115,7 @@ struct MoveOptions {
     /// this flag the advance ends together with the command
     #[arg(long, conflicts_with_all = ["stop_on", "verbose", "quiet"])]
     detach: bool,
-    /// Tell every line [default: up to ten Shoots; beyond that a summary at the end]
+    /// Print every line [default: up to ten Shoots; beyond that a summary at the end]
     #[arg(short, long)]
     verbose: bool,
     /// Print only the time at the end, and no progress

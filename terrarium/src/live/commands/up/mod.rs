@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     pub(crate) which: Which,
     #[command(flatten)]
     pub(crate) kubeconfig: KubeconfigFile,
-    /// Play a story on the landscape; `list` shows which there are
+    /// Play a story on the landscape; `list` shows all stories
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = Play::DEFAULT)]
     demo: Option<String>,
     /// Wall time between two parts of the story

@@ -2,7 +2,7 @@
 //! `terrarium upgrade apply | status`: executes a planned order on a running landscape.
 //!
 //! ```text
-//! plan ──► moves: instances that are replaced together ──► ask for the version ──► wait until only that runs ──► next move
+//! plan ──► moves: instances that are replaced together ──► request of the version ──► wait until only it runs ──► next move
 //! ```
 //!
 //! Each call plans from the running versions, so an interrupted upgrade continues with another call. If gardener-operator or
