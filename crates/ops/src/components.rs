@@ -227,7 +227,7 @@ pub struct Row {
     pub crash: Option<Crash>,
     /// True if an annotation pins its Deployment to a version.
     pub is_pinned: bool,
-    /// Reason for which its Deployment starts no process of it; None: it does.
+    /// Reason for which its Deployment starts no process of the component; None: it does.
     pub(crate) absence: Option<Absence>,
 }
 

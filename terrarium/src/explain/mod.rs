@@ -350,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Words of releases say since when, or until when; what is served only says so.
+    /// Words of releases name the first or last release; entries that are only served say so.
     #[test]
     fn words_of_releases_name_them() {
         let is_of_release = |text: &str| {

@@ -21,7 +21,7 @@ use super::paths;
 use super::skew::{Form, Shared, version};
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
-use crate::live::upgrade::Manners;
+use crate::live::upgrade::ApplyOptions;
 use crate::live::{self, Which};
 use crate::output::Output;
 
@@ -86,7 +86,7 @@ enum Verb {
         #[arg(long)]
         force: bool,
         #[command(flatten)]
-        manners: Manners,
+        options: ApplyOptions,
     },
     /// Show which version each component runs and which it is to run
     Status {
@@ -108,16 +108,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             let (name, text) = fleet::text_of(file)?;
             check(&plans::read(&name, &text)?, profile, shared.output, output)
         }
-        Verb::Apply { to, force, manners } if manners.dry_run => {
+        Verb::Apply { to, force, options } if options.dry_run => {
             must_be_known(to, *force, output)?;
             plan(&fleet::given(&arguments.which, &[], None)?, to, false, Form::default(), output)
         }
-        Verb::Apply { to, force, manners } => {
+        Verb::Apply { to, force, options } => {
             must_be_known(to, *force, output)?;
             let FleetInput { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
             let target = target(to, &fleet);
             let plan = order(&fleet, &target, profile)?;
-            live::upgrade::apply(&arguments.which, manners, &fleet, &plan, (&target, profile), output)
+            live::upgrade::apply(&arguments.which, options, &fleet, &plan, (&target, profile), output)
         }
         Verb::Status { shared } => live::upgrade::status(&arguments.which, shared.output, output),
     }

@@ -42,7 +42,7 @@ pub(crate) struct Client {
 pub(crate) struct Advance {
     /// Destination.
     pub(crate) to: DateTime<Utc>,
-    /// Wall time for which time stands after a step that reached a client that is not a participant.
+    /// Wall time of the pause after a step that reached a client that is not a participant.
     pub(crate) settle: TimeDelta,
     /// Participant whose disconnection ends the advance; `None` for an advance that outlives this process.
     pub(crate) participant: Option<String>,
@@ -229,7 +229,7 @@ impl Client {
     }
 }
 
-/// Emulated version of Gardener that a landscape runs, also one that is read from its log; without a component that names its
+/// Emulated version of Gardener that a landscape runs, even if it is read from its log; without a component that names its
 /// version, the version of the last start.
 ///
 /// # Errors

@@ -46,7 +46,7 @@ const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
 /// Options of an advance.
 #[derive(Clone, Debug)]
-pub(super) struct Manners {
+pub(super) struct AdvanceSettings {
     /// Wall time that other clients get after a step that reached them.
     pub(super) settle: TimeDelta,
     /// Reasons of Events that end the advance.
@@ -89,14 +89,14 @@ pub(super) enum Part {
 pub(super) fn go(
     client: &Client,
     goal: Goal,
-    manners: Manners,
+    settings: AdvanceSettings,
     mut print: impl FnMut(&Part) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (sender, steps) = std::sync::mpsc::channel();
     let client = client.clone();
     let traveller = std::thread::Builder::new()
         .name("clock".to_owned())
-        .spawn(move || travel(client, goal, manners, sender))
+        .spawn(move || travel(client, goal, settings, sender))
         .map_err(|error| Failure::Failed(format!("cannot start a thread: {error}")))?;
     let mut printed = Ok(());
     for step in steps {
@@ -110,7 +110,7 @@ pub(super) fn go(
     printed.and(arrived)
 }
 
-fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Part>) -> Result<(), Failure> {
+fn travel(client: Client, goal: Goal, settings: AdvanceSettings, steps: Sender<Part>) -> Result<(), Failure> {
     let participant = participant(std::process::id());
     let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
     let setup = Setup {
@@ -133,7 +133,7 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Part>) -> 
     let result = outcome.clone();
     let exit = participate(setup, reports, std::future::pending(), |context| {
         Ok(async move {
-            let journey = Journey { client, context, printer, manners };
+            let journey = Journey { client, context, printer, settings };
             let ended = journey.run(&goal).await;
             journey.printer.end();
             *result.lock() = ended;
@@ -310,14 +310,14 @@ struct Journey {
     /// Context whose requests take part in landscape time.
     context: Context,
     printer: StepPrinter,
-    manners: Manners,
+    settings: AdvanceSettings,
 }
 
 impl Journey {
     async fn run(&self, goal: &Goal) -> Result<(), Failure> {
         let own = self.client.context();
         let now = self.client.clock().await?.now;
-        let resolved = goal.resolve(&self.client, now, self.manners.max).await;
+        let resolved = goal.resolve(&self.client, now, self.settings.max).await;
         let destination = self.read(resolved).await?;
         // Time moves without gardener-apiserver as well: the end of a fault and a restart depend on it.
         let shoots = Api::<Shoot>::all(&own, cluster::GARDEN).list(&ListOptions::default()).await;
@@ -344,14 +344,14 @@ impl Journey {
 
     /// Explains the failure to read an object of the goal while gardener-apiserver does not answer.
     async fn read<T>(&self, result: Result<T, Failure>) -> Result<T, Failure> {
-        super::read(&self.client, &self.manners.which, result).await
+        super::read(&self.client, &self.settings.which, result).await
     }
 
     fn watch(&self, names_shoots: bool, destination: &Destination) {
         let story = Story::begin(&self.context, None, names_shoots);
         self.printer.state().story = Some(story);
-        if !self.manners.stop_on.is_empty() {
-            let (printer, reasons) = (self.printer.clone(), self.manners.stop_on.clone());
+        if !self.settings.stop_on.is_empty() {
+            let (printer, reasons) = (self.printer.clone(), self.settings.stop_on.clone());
             Reflector::<Event>::new(Api::all(&self.context, "*"), ListOptions::default())
                 .on_change(move |change: &Change<Event>| {
                     let Some(event) = change.new.as_deref().filter(|event| reasons.contains(&event.reason)) else {
@@ -392,9 +392,9 @@ impl Journey {
         let own = participant(std::process::id());
         let advance = Advance {
             to,
-            settle: self.manners.settle,
+            settle: self.settings.settle,
             participant: Some(own.clone()),
-            ignore_absence: self.manners.ignore_absence,
+            ignore_absence: self.settings.ignore_absence,
         };
         let arrived = async {
             let mut known = self.client.clock().await?.absences;
@@ -430,7 +430,7 @@ impl Journey {
             }
             state = arrived => state?,
         };
-        if let Some(Absence { name, .. }) = absent.filter(|_| !self.manners.ignore_absence) {
+        if let Some(Absence { name, .. }) = absent.filter(|_| !self.settings.ignore_absence) {
             return Err(Failure::Failed(format!(
                 "stopped at {}, on the way to {}: {name} does not answer, and what it is to do would be missing; \
                  `terrarium status` shows it, and with --ignore-absence time goes on without it",

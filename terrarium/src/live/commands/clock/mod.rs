@@ -29,7 +29,7 @@ use ops::silence::Silence;
 
 use self::goal::{Goal, Until};
 use self::hourly::Hourly;
-use self::journey::{Manners, Part};
+use self::journey::{AdvanceSettings, Part};
 use self::tally::Tally;
 
 /// Maximum number of Shoots with line-by-line output; beyond it events are counted.
@@ -202,7 +202,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         output.note(&format!("`{show}` says how far it is, `{stop}` ends it"));
         return Ok(());
     }
-    let manners = Manners {
+    let settings = AdvanceSettings {
         settle,
         stop_on: options.stop_on.clone(),
         max: options.max,
@@ -211,7 +211,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     };
     let (mut tally, mut hourly) = (Tally::default(), Hourly::default());
     let mut prints_all = options.verbose;
-    let ending = journey::go(&client, goal, manners, |part| match part {
+    let ending = journey::go(&client, goal, settings, |part| match part {
         Part::Absence(absence) => {
             output.note(&format!("warning: {}", journey::absent(absence)));
             Ok(())

@@ -37,7 +37,7 @@ const LOOK: TimeDelta = TimeDelta::milliseconds(50);
 const HOST_LOG: &str = "host.log";
 /// Number of lines of the host's output that are shown if it does not become ready.
 const LAST_LINES: usize = 5;
-/// Exit code of a host whose directory another process has.
+/// Exit code of a host whose directory is held by another process.
 const HELD: i32 = 4;
 
 /// A started host.

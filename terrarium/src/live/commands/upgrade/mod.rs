@@ -49,7 +49,7 @@ const LOOK: TimeDelta = TimeDelta::milliseconds(200);
 
 /// Options of the execution of `upgrade apply`.
 #[derive(Debug, Args)]
-pub(crate) struct Manners {
+pub(crate) struct ApplyOptions {
     /// Print the plan without executing it
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -74,7 +74,7 @@ pub(crate) struct Manners {
 /// A component does not reach its version, or a signal or the end of the input stops the upgrade.
 pub(crate) fn apply(
     which: &Which,
-    manners: &Manners,
+    options: &ApplyOptions,
     fleet: &Fleet,
     plan: &Plan,
     (to, profile): (&GardenerVersion, Profile),
@@ -89,22 +89,22 @@ pub(crate) fn apply(
         tokio::select! {
             biased;
             _ = end_signal() => return Err(Failure::Interrupted(again("interrupted", to))),
-            read = view.garden_is_read(to, manners.wait) => read?,
+            read = view.garden_is_read(to, options.wait) => read?,
         }
         let kept;
         (moves, kept) = view.moves(plan)?;
         for text in &kept {
             output.note(&format!("note: {text}"));
         }
-        can_pause(manners, &view, &moves)?;
+        can_pause(options, &view, &moves)?;
         tokio::select! {
             biased;
             _ = end_signal() => Err(Failure::Interrupted(again("interrupted", to))),
-            done = all(&client, &view, manners, &moves, to, &mut report, output) => done,
+            done = all(&client, &view, options, &moves, to, &mut report, output) => done,
         }
     });
     let rest = moves.get(report.taken.len()..).unwrap_or_default();
-    if let Some(file) = &manners.report {
+    if let Some(file) = &options.report {
         let text = report.text(file, rest, done.as_ref().err());
         std::fs::write(file, text)
             .map_err(|error| Failure::Failed(format!("the report cannot be written to {}: {error}", file.display())))?;
@@ -132,9 +132,9 @@ pub(in crate::live) fn startable(fleet: &Fleet, to: &GardenerVersion) -> Result<
 }
 
 /// Refuses a pause if gardener-operator replaces components, since it does not wait between them.
-fn can_pause(manners: &Manners, view: &View, moves: &[Move]) -> Result<(), Failure> {
+fn can_pause(options: &ApplyOptions, view: &View, moves: &[Move]) -> Result<(), Failure> {
     match view.made_by_operator(moves).first() {
-        Some(made) if manners.pause_between => Err(Failure::input(
+        Some(made) if options.pause_between => Err(Failure::input(
             format!(
                 "--pause-between: gardener-operator replaces {} by itself and does not wait between components",
                 made.name()
@@ -153,7 +153,7 @@ fn again(why: &str, to: &GardenerVersion) -> String {
 async fn all(
     client: &Client,
     view: &View,
-    manners: &Manners,
+    options: &ApplyOptions,
     moves: &[Move],
     to: &GardenerVersion,
     report: &mut Report,
@@ -161,12 +161,12 @@ async fn all(
 ) -> Result<(), Failure> {
     let mut progress = Progress::of_steps(moves.len(), client.clock().await?.now, Clock::wall().now());
     for (number, next) in moves.iter().enumerate() {
-        if manners.pause_between && !pause(next, output) {
+        if options.pause_between && !pause(next, output) {
             return Err(Failure::Interrupted(again(&format!("stopped before {next}"), &next.to)));
         }
         let begun = Clock::wall().now();
         output.line(&format!("{:>3}/{}  {next}", number + 1, moves.len()))?;
-        let mut taken = std::pin::pin!(take(view, next, manners.wait));
+        let mut taken = std::pin::pin!(take(view, next, options.wait));
         let done = loop {
             let look = async {
                 pass(LOOK).await;
@@ -178,7 +178,7 @@ async fn all(
                 clock = look => clock,
             };
             // The view detects the end of the host.
-            if let (false, Ok(clock)) = (manners.quiet, clock) {
+            if let (false, Ok(clock)) = (options.quiet, clock) {
                 progress.at_step(number, clock.now, Clock::wall().now(), view.obstacle(next).into_iter().collect());
                 output.progress(&progress);
             }
@@ -193,9 +193,9 @@ async fn all(
         output.line(&format!("         done in {seconds:.1} s"))?;
     }
     if let Some(last) = moves.last() {
-        ended(view.garden_is_reconciled(manners.wait).await, last, manners.wait)?;
+        ended(view.garden_is_reconciled(options.wait).await, last, options.wait)?;
     }
-    view.is_at(to, manners.wait).await
+    view.is_at(to, options.wait).await
 }
 
 /// Requests a component's version, and waits until no other version of it runs.
