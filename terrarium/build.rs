@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Links the program at a fixed address where that is possible.
 //!
-//! A landscape is eight processes of this one program. At a random address, each of them writes some megabytes of addresses
-//! into pages of its own when it starts; at a fixed one they share these pages. The price: where the program itself lies is
-//! no secret. Heap, stacks and libraries stay at random addresses.
+//! A landscape is eight processes of this one program. At a random address, each of them writes some megabytes of relocated
+//! addresses into private pages when it starts; at a fixed address they share these pages. The cost: the address of the
+//! program itself is predictable. Heap, stacks and libraries stay at random addresses.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium completion`: scripts that complete commands, flags and names in a shell.
 //!
-//! The script calls this program with [`VARIABLE`] set and the words behind `--`; the answer is one candidate a line. Names
-//! of objects are read from the landscape that the words name.
+//! The script calls this program with [`VARIABLE`] set and the words after `--`; the output is one candidate per line.
+//! Names of objects are read from the landscape that the words name.
 //!
 //! **Invariants.** A completion starts no landscape, prints nothing on standard error and ends within [`PATIENCE`],
-//! whatever the landscape does: without an answer there are no names.
+//! whatever the state of the landscape: without an answer it offers no names.
 
 use std::any::TypeId;
 use std::ffi::{OsStr, OsString};
@@ -34,9 +34,9 @@ use crate::live::client::Client;
 use crate::live::demo::Play;
 use crate::live::{Which, block_on};
 
-/// Environment variable that holds the shell's name in a call of the script.
+/// Environment variable with the shell's name, set when the script calls the program.
 const VARIABLE: &str = "TERRARIUM_COMPLETE";
-/// Maximum wall time for which a landscape is waited for.
+/// Maximum wall time to wait for a landscape.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// Maximum number of objects of a kind that are offered.
 const MAX_NAMES: u32 = 1_000;
@@ -67,7 +67,7 @@ enum Source {
     Stories,
     /// Kinds of objects, in the plural.
     Kinds,
-    /// Words that `explain` knows.
+    /// Words with an explanation.
     Words,
 }
 
@@ -92,12 +92,12 @@ const ARGUMENTS: [(&str, &str, Source); 16] = [
     ("explain", "word", Source::Words),
 ];
 
-/// The script that registers completion in a shell. `program`: path by which this program was called.
+/// Returns the script that registers completion in a shell. `program`: path by which this program was called.
 pub(crate) fn script(shell: Shell, program: Option<&OsString>) -> Result<String, Failure> {
     let shells = Shells::builtins();
     let name = shell.to_string();
     let completer = shells.completer(&name).ok_or_else(|| Failure::Failed(format!("{name} is not supported")))?;
-    // A name without a folder is found in PATH whenever the script runs.
+    // A name without a folder is looked up in PATH whenever the script runs.
     let path = program.map(Path::new).filter(|path| path.components().count() > 1);
     let path = path.and_then(|path| std::path::absolute(path).ok());
     let place = path.as_deref().and_then(Path::to_str).unwrap_or("terrarium");
@@ -108,15 +108,15 @@ pub(crate) fn script(shell: Shell, program: Option<&OsString>) -> Result<String,
     Ok(String::from_utf8_lossy(&script).trim().to_owned())
 }
 
-/// Answers a call of the script; false: this is none.
+/// Answers a call of the script; false: this is not such a call.
 pub(crate) fn answer(words: &[OsString]) -> bool {
     let which = which(words);
     let completion = CompleteEnv::with_factory(move || command(which.clone())).var(VARIABLE).bin("terrarium");
-    // An error means that there is nothing to complete.
+    // After an error there is nothing to complete.
     completion.try_complete(words.iter().cloned(), std::env::current_dir().ok().as_deref()).unwrap_or(true)
 }
 
-/// The landscape that the words of an unfinished command name.
+/// Landscape that the words of an unfinished command name.
 fn which(words: &[OsString]) -> Option<Which> {
     let words: Vec<&str> =
         words.iter().filter_map(|word| word.to_str()).skip_while(|word| *word != "--").skip(1).collect();
@@ -126,7 +126,7 @@ fn which(words: &[OsString]) -> Option<Which> {
         if !matches!(name.unwrap_or(word), "--landscape" | "--data-dir") {
             continue;
         }
-        // A shell may take `=` for a word of its own.
+        // A shell may treat `=` as a separate word.
         let rest = words.get(number + 1..).unwrap_or_default();
         let next = || rest.iter().copied().find(|word| *word != "=");
         let value = value.filter(|value| !value.is_empty()).or_else(next);
@@ -136,8 +136,7 @@ fn which(words: &[OsString]) -> Option<Which> {
     Which::from_arg_matches(&probe.try_get_matches_from(named).ok()?).ok()
 }
 
-/// The program's command with the origins of its candidates. The options that may stand before the command are also known
-/// there.
+/// Returns the program's command with the origins of its candidates, and with the options that may precede the command.
 fn command(which: Option<Which>) -> Command {
     let known = Which::augment_args(Command::new("terrarium"));
     let before = known.get_arguments().filter(|arg| !arg.is_hide_set()).cloned().map(|arg| arg.global(false));
@@ -176,14 +175,14 @@ fn candidates(source: Source, which: Option<&Which>, current: &OsStr) -> Vec<Com
     let all = names(source, which);
     let mut found: Vec<&str> = all.iter().map(String::as_str).filter(|name| name.starts_with(current)).collect();
     if found.is_empty() && matches!(source, Source::Shoots | Source::Goals) {
-        // `shoot/` may be left out.
+        // `shoot/` is optional.
         let bare = all.iter().filter_map(|name| name.strip_prefix("shoot/"));
         found = bare.filter(|name| name.starts_with(current)).collect();
     }
     found.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// All names of a source, in the order in which they are offered.
+/// Returns all names of a source, in the order in which they are offered.
 fn names(source: Source, which: Option<&Which>) -> Vec<String> {
     let components = || Program::ALL.into_iter().map(|program| program.name().to_owned());
     let asked = |question: Question| which.and_then(|which| ask(which, question)).unwrap_or_default();
@@ -224,7 +223,7 @@ fn landscapes(which: &Which) -> Vec<String> {
     directories.iter().filter_map(|directory| Some(directory.facts().ok()??.name)).collect()
 }
 
-/// Question to a landscape that runs.
+/// Question to a running landscape.
 #[derive(Clone, Copy, Debug)]
 enum Question {
     /// `shoot/PROJECT/NAME`.
@@ -235,7 +234,7 @@ enum Question {
     Objects(&'static str, &'static str, &'static str),
 }
 
-/// The landscape's answer; None: it does not run, or did not answer in time.
+/// Answer of the landscape; None: it does not run, or did not answer in time.
 fn ask(which: &Which, question: Question) -> Option<Vec<String>> {
     let which = which.clone();
     let (sender, answer) = mpsc::channel();
@@ -333,7 +332,7 @@ mod tests {
         }
         let placed = named("terrarium why --data-dir /d --landscape a ").expect("words");
         assert_eq!(placed.1, " --landscape a --data-dir /d");
-        // The word that is being completed.
+        // The word at the cursor is incomplete.
         assert!(named("terrarium why --landscape").is_none_or(|(name, _)| name.as_deref() != Some("why")));
     }
 }

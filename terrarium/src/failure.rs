@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a command failed, and with which exit code.
+//! Failures of commands, and their exit codes.
 
 use ops::manifests::ManifestError;
 
-/// Why a command failed.
+/// Failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
     /// Unreadable or refused input: exit code 2.
     #[error("{what}")]
     Input {
-        /// What is wrong, and where.
+        /// The problem and its place.
         what: String,
-        /// What to do; empty when there is nothing to say.
+        /// Remedy; empty if none is known.
         hint: String,
     },
     /// A component refused to start because of its version: exit code 3.
@@ -35,12 +35,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Unreadable or refused input.
+    /// Returns a failure for unreadable or refused input.
     pub(crate) fn input(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Input { what: what.into(), hint: hint.into() }
     }
 
-    /// The process's exit code.
+    /// Exit code of the process.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Input { .. } => 2,
@@ -53,7 +53,7 @@ impl Failure {
         }
     }
 
-    /// What to do.
+    /// Remedy; empty if none is known.
     pub(crate) fn hint(&self) -> &str {
         match self {
             Self::Input { hint, .. } => hint,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium`: the command line of the landscape in a jar.
 //!
-//! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process;
-//! [`questions`] questions before acting; [`explain`] words; [`usage`] the order of its words and what is wrong with
-//! them; [`completion`] of words in a shell; [`output`] the one door to the terminal, [`progress`] what it shows of a command
-//! that moves time. What commands compute is in [`ops`].
+//! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process; [`questions`] questions
+//! before acting; [`explain`] words; [`usage`] order of command line words, and errors about them; [`completion`] of words
+//! in a shell; [`output`] the only access to the terminal, [`progress`] of a command that moves time. Computations of
+//! commands are in [`ops`].
 
 mod completion;
 mod explain;
@@ -28,8 +28,8 @@ use clap_complete::Shell;
 use crate::failure::Failure;
 use crate::output::{Form, Output};
 
-// The allocator of the process. Decoding and encoding JSON is many small, short-lived allocations: a sixth of a simulation's time
-// goes with the system's allocator.
+// Allocator of the process. Decoding and encoding JSON makes many small, short-lived allocations: with the system's
+// allocator it takes a sixth of a simulation's time.
 use mimalloc as _;
 
 /// A Gardener landscape in a jar.
@@ -77,14 +77,14 @@ enum Command {
     /// Be a process of a landscape: started by `up` and by the process kubelet
     #[command(hide = true)]
     Component {
-        /// Which
+        /// Name of the component
         name: String,
         /// Directory of the landscape, for the host
         #[command(flatten)]
         which: live::Which,
         #[command(flatten)]
         start: live::start::Start,
-        /// How it joins a landscape that did not start it
+        /// Options for joining a landscape that did not start this process
         #[command(flatten)]
         joining: Box<component::joining::Arguments>,
     },
@@ -116,7 +116,7 @@ fn main() -> ExitCode {
     let words = usage::in_order(words);
     let arguments = match Arguments::try_parse_from(&words) {
         Ok(arguments) => arguments,
-        // Help and version are answers, in clap's own form.
+        // Help and version are printed in clap's own form.
         Err(error) if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             error.exit()
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The one door to the terminal: data to standard output, everything else to standard error.
+//! The only access to the terminal: data to standard output, everything else to standard error.
 
 use std::io::{Stderr, Stdout, Write};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::progress::{Look, Medium, Progress, cut};
 
-/// Columns behind a line for the echo of Ctrl-C.
+/// Columns after a line for the echo of Ctrl-C.
 const ECHO: usize = 3;
 
 /// Form of an answer: one record, or a stream of records.
@@ -21,9 +21,9 @@ pub(crate) enum Form {
     /// Lines for people
     #[default]
     Text,
-    /// JSON, each record on a line of its own; of no record no line
+    /// JSON, one record per line; empty without records
     Json,
-    /// YAML, each record a document of its own; of no record none
+    /// YAML, one document per record; empty without records
     Yaml,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Output {
 #[derive(Debug)]
 struct Notes<W> {
     writer: W,
-    /// Columns of the line of progress; 0: there is none.
+    /// Columns of the progress line; 0: there is none.
     drawn: usize,
-    /// The last look that was shown.
+    /// The last look that was displayed.
     shown: Option<Look>,
 }
 
@@ -55,21 +55,21 @@ impl<W: Write> Notes<W> {
             return;
         }
         self.shown = Some(progress.last());
-        // Without a standard error the line goes nowhere.
+        // Errors are ignored: without a standard error there is no reader.
         let _ = match medium {
             Medium::Lines => writeln!(self.writer, "progress: {}", progress.text()),
             Medium::Terminal(columns) => {
                 let line = cut(&progress.text(), columns.saturating_sub(ECHO));
                 let (before, width) = (self.drawn, line.chars().count());
                 self.drawn = width;
-                // The rest of a longer line is overwritten; the cursor stands behind the text.
+                // The rest of a longer line is overwritten; the cursor stays after the text.
                 let rest = before.saturating_sub(width);
                 write!(self.writer, "\r{line}{:rest$}{}", "", "\u{8}".repeat(rest)).and_then(|()| self.writer.flush())
             }
         };
     }
 
-    /// Removes the line of progress from a terminal.
+    /// Removes the progress line from a terminal.
     fn erase(&mut self) {
         if self.drawn > 0 {
             self.clear();
@@ -90,12 +90,12 @@ impl<W: Write> Notes<W> {
 }
 
 impl Output {
-    /// The process's own.
+    /// Returns the output of the process.
     pub(crate) fn standard() -> Self {
         Self { data: std::io::stdout(), notes: Arc::new(Mutex::new(Notes::new(std::io::stderr()))) }
     }
 
-    /// Columns of the terminal that shows the data; None: no terminal does.
+    /// Width of the terminal that shows the data, in columns; None: it is no terminal.
     pub(crate) fn columns(&self) -> Option<usize> {
         terminal_size::terminal_size_of(&self.data).map(|(width, _)| usize::from(width.0))
     }
@@ -135,23 +135,23 @@ impl Output {
             #[expect(clippy::disallowed_methods, reason = "the main thread computes and returns too late")]
             std::process::exit(i32::from(failure.exit_code()));
         };
-        // Without the thread a signal ends the process all the same.
+        // Without the thread a signal ends the process as well.
         let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
     }
 
-    /// A line of data.
+    /// Prints a line of data.
     ///
     /// # Errors
-    /// [`Failure::OutputClosed`] when the reader has closed the output.
+    /// [`Failure::OutputClosed`] if the reader has closed the output.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
         self.end_progress();
         writeln!(self.data, "{line}").map_err(|_| Failure::OutputClosed)
     }
 
-    /// A record of an answer in JSON or YAML.
+    /// Prints a record of an answer in JSON or YAML.
     ///
     /// # Errors
-    /// As for [`Output::line`].
+    /// Those of [`Output::line`].
     pub(crate) fn record(&mut self, form: Form, record: &impl Serialize) -> Result<(), Failure> {
         let failed = |error: serde_json::Error| Failure::Failed(error.to_string());
         if form == Form::Yaml {
@@ -162,12 +162,12 @@ impl Output {
         self.line(&serde_json::to_string(record).map_err(failed)?)
     }
 
-    /// A line that is no data.
+    /// Prints a line that is not data.
     pub(crate) fn note(&mut self, line: &str) {
         self.notes.lock().line(line);
     }
 
-    /// Why a command failed, and what to do.
+    /// Prints the reason for which a command failed, and the remedy.
     pub(crate) fn failure(&mut self, failure: &Failure) {
         if matches!(failure, Failure::OutputClosed | Failure::ExitCode(_)) {
             return;
@@ -186,7 +186,7 @@ impl Output {
 /// Place where progress is shown.
 fn medium() -> Medium {
     match terminal_size::terminal_size_of(std::io::stderr()) {
-        // A terminal that does not know its size has the usual one.
+        // A terminal that does not report its size has the default width.
         Some((width, _)) if width.0 == 0 => Medium::Terminal(80),
         Some((width, _)) => Medium::Terminal(usize::from(width.0)),
         None => Medium::Lines,
@@ -251,7 +251,7 @@ mod tests {
         at(&mut notes, 4, &[]);
         notes.erase();
         assert_eq!(screen(&notes.writer), ["a note", ""]);
-        // Ctrl-C where there is no line of progress.
+        // Ctrl-C without a progress line.
         notes.writer.extend(b"^C");
         notes.clear();
         assert_eq!(screen(&notes.writer), ["a note", ""]);

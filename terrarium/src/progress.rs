@@ -9,9 +9,9 @@ use ops::spelling::first_of;
 
 /// Wall time before a command shows progress.
 const DELAY: TimeDelta = TimeDelta::seconds(1);
-/// Minimum wall time between two states of the line on a terminal.
+/// Minimum wall time between two updates of the line on a terminal.
 const REDRAW: TimeDelta = TimeDelta::milliseconds(200);
-/// Minimum wall time between two lines elsewhere.
+/// Minimum wall time between two lines in other output.
 const PAUSE: TimeDelta = TimeDelta::seconds(2);
 /// Wall time without movement after which the text shows how long time has stood.
 const STANDSTILL: TimeDelta = TimeDelta::seconds(2);
@@ -21,7 +21,7 @@ const LONG: TimeDelta = TimeDelta::seconds(2);
 const SPAN: TimeDelta = TimeDelta::seconds(3);
 /// Wall time after which there is an estimate even if less than one percent is done.
 const PATIENCE: TimeDelta = TimeDelta::seconds(10);
-/// Number of names in the text.
+/// Maximum number of names in the text.
 const NAMES: usize = 2;
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
@@ -33,7 +33,7 @@ pub(crate) enum Goal {
     Time(DateTime<Utc>),
     /// A condition that may hold at any time.
     State {
-        /// The condition: `shoot/demo/local is Succeeded`.
+        /// Description of the condition: `shoot/demo/local is Succeeded`.
         text: String,
         /// Instant at which the command ends without it.
         limit: DateTime<Utc>,
@@ -77,12 +77,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A command that begins at an instant of landscape time.
+    /// Returns the progress of a command that begins at an instant of landscape time.
     pub(crate) fn of_time(goal: Goal, now: DateTime<Utc>, wall: DateTime<Utc>) -> Self {
         Self::new(goal, now, Look { position: now.timestamp_millis(), wall })
     }
 
-    /// A command with a number of steps.
+    /// Returns the progress of a command with a number of steps.
     pub(crate) fn of_steps(steps: usize, now: DateTime<Utc>, wall: DateTime<Utc>) -> Self {
         Self::new(Goal::Steps(steps), now, Look { position: 0, wall })
     }
@@ -91,20 +91,20 @@ impl Progress {
         Self { goal, now, first, base: first, mark: first, moved: first, last: first, waits_for: Vec::new() }
     }
 
-    /// Takes the present landscape time and the names of its obstacles.
+    /// Updates the landscape time and the names of its obstacles.
     pub(crate) fn at(&mut self, now: DateTime<Utc>, wall: DateTime<Utc>, waits_for: Vec<String>) {
         self.now = now;
         self.look(now.timestamp_millis(), wall, waits_for);
     }
 
-    /// Takes the number of completed steps, the present landscape time and the obstacles of the next step.
+    /// Updates the number of completed steps, the landscape time and the obstacles of the next step.
     pub(crate) fn at_step(&mut self, done: usize, now: DateTime<Utc>, wall: DateTime<Utc>, waits_for: Vec<String>) {
         self.now = now;
         self.look(i64::try_from(done).unwrap_or(i64::MAX), wall, waits_for);
     }
 
     fn look(&mut self, position: i64, wall: DateTime<Utc>, waits_for: Vec<String>) {
-        // Both clocks may be set back by others.
+        // Other clients may set both clocks back.
         let look = Look { position: position.max(self.last.position), wall: wall.max(self.last.wall) };
         if look.position != self.last.position {
             self.moved = look;
@@ -115,17 +115,17 @@ impl Progress {
         (self.last, self.waits_for) = (look, waits_for);
     }
 
-    /// True if the command has taken so long that advice about its speed is of use.
+    /// True if the command has taken so long that advice about its speed is useful.
     pub(crate) fn is_long(&self) -> bool {
         self.last.wall - self.first.wall >= LONG
     }
 
-    /// True if a line is to be shown now; `shown`: the look of the last line that was shown.
+    /// True if a line must be shown now; `shown`: look of the last displayed line.
     pub(crate) fn is_due(&self, medium: Medium, shown: Option<Look>) -> bool {
         if self.last.wall - self.first.wall < DELAY {
             return false;
         }
-        // A line of an earlier command says nothing of this one.
+        // The line of an earlier command does not count.
         let shown = shown.filter(|shown| shown.wall >= self.first.wall);
         let passed = |pause| shown.is_none_or(|shown| self.last.wall - shown.wall >= pause);
         match medium {
@@ -138,12 +138,12 @@ impl Progress {
         }
     }
 
-    /// The last look, which [`Progress::is_due`] takes after a line was shown.
+    /// Returns the last look, which [`Progress::is_due`] takes after a line was displayed.
     pub(crate) fn last(&self) -> Look {
         self.last
     }
 
-    /// The line: position and goal, percent, time left, and obstacles.
+    /// Formats the line: position and goal, percent, time left, and obstacles.
     pub(crate) fn text(&self) -> String {
         let mut parts = vec![self.place()];
         if let Some(end) = self.end() {
@@ -166,7 +166,7 @@ impl Progress {
         }
     }
 
-    /// Position at which the command ends; None: unknown.
+    /// Position at the end of the command; None: unknown.
     fn end(&self) -> Option<i64> {
         match self.goal {
             Goal::Time(to) => Some(to.timestamp_millis()),
@@ -175,13 +175,13 @@ impl Progress {
         }
     }
 
-    /// Part of the way that is done, rounded down; 0 to 100.
+    /// Completed part in percent, rounded down; 0 to 100.
     fn percent(&self, end: i64) -> i128 {
         let [first, last, end] = [self.first.position, self.last.position, end].map(i128::from);
         if end <= first { 100 } else { ((last - first) * 100 / (end - first)).clamp(0, 100) }
     }
 
-    /// Estimated wall time to the end; None: too little is known, or the end is reached.
+    /// Estimated wall time to the end; None: too few looks, or the end is reached.
     fn left(&self, end: i64) -> Option<TimeDelta> {
         let passed = self.last.wall - self.base.wall;
         let [done, rest] =
@@ -210,7 +210,7 @@ fn time(instant: DateTime<Utc>) -> String {
     instant.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// An estimate for people.
+/// Formats an estimate.
 fn left(time: TimeDelta) -> String {
     if time < TimeDelta::seconds(1) {
         "less than 1 s left".to_owned()
@@ -221,7 +221,7 @@ fn left(time: TimeDelta) -> String {
     }
 }
 
-/// A span with one unit, rounded down.
+/// Formats a duration with one unit, rounded down.
 fn span(time: TimeDelta) -> String {
     match (time.num_seconds(), time.num_minutes(), time.num_hours()) {
         (seconds @ ..120, ..) => format!("{seconds} s"),
@@ -231,7 +231,7 @@ fn span(time: TimeDelta) -> String {
     }
 }
 
-/// Cuts a line to a number of columns.
+/// Truncates a line to a number of columns.
 pub(crate) fn cut(line: &str, columns: usize) -> String {
     if line.chars().count() <= columns {
         return line.to_owned();
@@ -288,12 +288,12 @@ mod tests {
 
     #[test]
     fn the_estimate_follows_the_last_days() {
-        // A jump over quiet days says nothing of the busy ones.
+        // A jump over days without events does not affect the estimate for busy days.
         let text = |looks: &[(i64, i64)]| progress(looks).text().rsplit(" · ").next().unwrap_or_default().to_owned();
         assert_eq!(text(&[(3000, 26)]), "about 8 s left");
         assert_eq!(text(&[(3000, 26), (13_000, 50)]), "about 20 s left");
         assert_eq!(text(&[(3000, 26), (13_000, 50), (23_000, 74)]), "about 10 s left");
-        // A moment is too short a span.
+        // The span is too short for an estimate.
         assert_eq!(text(&[(3000, 26), (3500, 60)]), "about 2 s left");
     }
 

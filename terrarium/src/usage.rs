@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The words of a command line: their order, and what is wrong with them in the form of every other failure: what, and
-//! what to do.
+//! Words of a command line: their order, and errors about them, in the form of all failures: the problem and the remedy.
 
 use std::ffi::OsString;
 
@@ -10,11 +9,11 @@ use ops::instant::negative_duration;
 
 use crate::failure::Failure;
 
-/// A failure for words that `clap` refuses. Its own text has a paragraph for each part, the usage among them; kept are
-/// the first one as a line, and a tip or the command that says more.
+/// Converts an error of `clap` to a failure. Its text has several paragraphs, such as the usage; only the first one is kept
+/// as a line, with a tip or the command that prints more.
 pub(crate) fn failure(error: &Error, root: &Command, words: &[OsString]) -> Failure {
     let more = || format!("`{} --help` says more", command(root, words));
-    // `clap` takes `-5m` for options; no option of a command is a digit.
+    // `clap` treats `-5m` as options; no option of a command is a digit.
     let texts: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
     let mut previous = "";
     for word in texts {
@@ -44,8 +43,8 @@ fn negative(word: &str) -> Option<String> {
     negative_duration(value)
 }
 
-/// The words with those that say which landscape behind the command, if they stand before it. They are options of the
-/// commands that are about a landscape; one that is about none refuses them by name.
+/// Moves words that select the landscape after the command, if they precede it. They are options of the commands about a
+/// landscape; other commands refuse them by name.
 pub(crate) fn in_order(mut words: Vec<OsString>) -> Vec<OsString> {
     let mut command = 1;
     while let Some(word) = words.get(command).and_then(|word| word.to_str()) {
@@ -61,7 +60,7 @@ pub(crate) fn in_order(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// The command that words name, as far as they do.
+/// The command that the words name, as far as they do.
 fn command(root: &Command, words: &[OsString]) -> String {
     let (mut at, mut name) = (root, root.get_name().to_owned());
     for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_one_line_and_what_to_do_another() {
+    fn errors_have_one_line_and_hints_another() {
         check(
             "terrarium clock advance",
             "the following required arguments were not provided: <D>",

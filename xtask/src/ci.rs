@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every check, in the order in which a failure is cheapest to find.
+//! All checks, in the order in which failures are cheapest to find.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,11 +14,11 @@ use terrarium_e2e::schemas;
 
 use crate::tidy;
 
-/// The variable that says how many tests of a binary run at once. It is one more than there are cores, unless it is set:
-/// end-to-end tests also wait for disks and processes.
+/// Environment variable with the number of tests of a binary that run at once. Default: one more than the number of cores,
+/// since end-to-end tests also wait for disks and processes.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
-/// The workspace's root.
+/// Root of the workspace.
 pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().unwrap_or(manifest).to_owned()
@@ -54,14 +54,14 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
     step("tests", tests)
 }
 
-/// Builds the binaries that end-to-end tests and clients run, and all tests with them: their dependencies switch features of
-/// shared crates on, so nearly everything would be compiled a second time for tests that are built alone.
+/// Builds the binaries that end-to-end tests and clients run, together with all tests: their dependencies enable features
+/// of shared crates, so a separate build of the tests would compile nearly everything a second time.
 fn build() -> Result<(), String> {
     step("build", cargo(&["build", "--workspace", "--all-targets", "--profile", "ci"]))
 }
 
-/// Sees to it that tests find a container engine: the one that answers, or one of their own, which ends with what is
-/// returned. Without one they are skipped, unless they are required.
+/// Provides tests with a container engine: the one that responds, or a new one, which ends when the returned guard is
+/// dropped. Without an engine these tests are skipped, unless they are required.
 fn containers(tests: &mut Command) -> Result<Option<Engine>, String> {
     let Err(why) = engine::answers(None) else { return Ok(None) };
     let folder = std::env::temp_dir().join(format!("terrarium-engine-{}", std::process::id()));
@@ -95,7 +95,7 @@ pub(crate) fn image() -> Result<(), String> {
     step("image terrarium", build)
 }
 
-/// Tries every client that is found or can be installed, and writes what works into the reference.
+/// Tests every client that is found or can be installed, and writes the results into the reference.
 pub(crate) fn compatibility() -> Result<(), String> {
     build()?;
     let target = root().join("target");
@@ -134,7 +134,7 @@ pub(crate) fn compatibility() -> Result<(), String> {
     if surprises.is_empty() { Ok(()) } else { Err(format!("not known to fail:\n{}", surprises.join("\n"))) }
 }
 
-/// Sends requests that are made from the served OpenAPI documents, for so many minutes. `seed`: which requests.
+/// Sends requests generated from the served OpenAPI documents for some minutes. `seed`: selects the requests.
 pub(crate) fn schemas(minutes: u32, seed: u64) -> Result<(), String> {
     build()?;
     let target = root().join("target");
@@ -184,8 +184,8 @@ fn run_bench(package: &str, name: &str, sizes: &[&str]) -> Result<(), String> {
 fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.args(arguments).current_dir(root());
-    // What cargo says to this program of itself would reach build scripts: some of them run again when it is another than
-    // in a build by hand, and nearly everything is built anew.
+    // Variables that cargo sets for this program would reach build scripts: some of them run again if a value differs from
+    // that of a manual build, and nearly everything is built again.
     for (name, _) in std::env::vars_os() {
         let is_of_xtask = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
         if name.to_str().is_some_and(is_of_xtask) {

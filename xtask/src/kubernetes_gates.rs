@@ -2,28 +2,28 @@
 //! Tables of Kubernetes' feature gates, admission plugins and API versions (`crates/domain/src/features/*.txt`), rewritten from
 //! the tags of a checkout of Gardener.
 //!
-//! A row is an entry of one of Gardener's Go maps with the releases that have the entry with these values. It is read from
-//! `git show TAG:FILE`, so the work tree of the checkout does not matter, and a bare repository will do.
+//! A row is an entry of one of Gardener's Go maps, with the releases in which it has these values. It is read from `git
+//! show TAG:FILE`, so the work tree of the checkout is not used, and a bare repository is sufficient.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-/// Oldest release that is read; older ones are taken like it.
+/// Oldest release that is read; older ones are treated like it.
 const OLDEST: u64 = 120;
 
-/// Maps of Gardener and their table.
+/// Maps of Gardener, and their table.
 struct Source {
-    /// File of Gardener.
+    /// Path of the file in Gardener.
     path: &'static str,
     /// Names of the maps.
     maps: &'static [&'static str],
-    /// File of this repository.
+    /// Path of the table in this repository.
     table: &'static str,
     /// Meaning of the columns.
     columns: &'static str,
-    /// Columns of an entry.
+    /// Function that returns the columns of an entry.
     read: fn(&str) -> Vec<String>,
 }
 
@@ -55,7 +55,7 @@ const SOURCES: [Source; 3] = [
 /// Entries of a map by name, with their columns.
 type Entries = BTreeMap<String, Vec<String>>;
 
-/// An entry with the first release that has it so, and the first one after it that does not.
+/// An entry, with its first release, and the first later release without it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     name: String,
@@ -67,7 +67,7 @@ struct Row {
 /// Rewrites the tables from a checkout.
 ///
 /// # Errors
-/// The checkout has no tags, or one of them does not have a map.
+/// The checkout has no tags, or a tag lacks a map.
 pub(crate) fn run(checkout: &str) -> Result<(), String> {
     let minors = releases(checkout)?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -111,7 +111,7 @@ fn releases(checkout: &str) -> Result<Vec<u64>, String> {
     Ok(minors)
 }
 
-/// Entries of a Go map whose keys are texts, each on a line of its own.
+/// Returns the entries of a Go map whose keys are texts, each on a separate line.
 fn entries(text: &str, map: &str, read: fn(&str) -> Vec<String>) -> Option<Entries> {
     let opening = format!("{map} = map[");
     let mut lines = text.lines().skip_while(|line| !line.contains(&opening));
@@ -159,7 +159,7 @@ fn group(value: &str) -> Vec<String> {
     vec![minor(value, "AddedInVersion"), minor(value, "RemovedInVersion"), flags(value, &words)]
 }
 
-/// Words of the keys that are true; `-` for none.
+/// Words of the keys that are true; `-` if there are none.
 fn flags(value: &str, words: &[(&str, &str)]) -> String {
     let words: Vec<&str> = words.iter().filter(|(key, _)| has(value, key)).map(|(_, word)| *word).collect();
     if words.is_empty() { "-".to_owned() } else { words.join(",") }
@@ -192,7 +192,7 @@ fn rows(tables: &[(u64, Entries)]) -> Vec<Row> {
     rows
 }
 
-/// The text of a table.
+/// Formats a table.
 fn table(source: &Source, minors: &[u64], rows: &[Row]) -> String {
     let (first, last) = (minors.first().unwrap_or(&OLDEST), minors.last().unwrap_or(&OLDEST));
     let mut text = format!(

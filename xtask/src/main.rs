@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Workshop tasks: `cargo xtask test` is what CI runs, in the same order.
+//! Development tasks: CI runs `cargo xtask test`, with the same order of checks.
 //!
 //! **Tour.** [`tidy`] checks what the compiler does not; [`ci`] runs every check and the benchmarks, and builds the image;
 //! [`kubernetes_gates`] generates tables.
@@ -57,7 +57,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Minutes and seed.
+/// Parses minutes and seed.
 fn schemas_options(mut words: &[&str]) -> Option<(u32, u64)> {
     let (mut minutes, mut seed) = (1, 1);
     while let [option, value, rest @ ..] = words {

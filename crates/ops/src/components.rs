@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deployments of Gardener's components and their processes: which version each runs and which it is to run, and why it is
-//! not there yet.
+//! Deployments of Gardener's components and their processes: running version, desired version, and the reason if they
+//! differ.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use domain::skew::start_up::{rule_of_line, stays_refused};
 use domain::skew::{Component, GardenerVersion, Instance, Landscape, Rule, lease, library};
 use serde_json::{Value, json};
 
-/// How far a move is.
+/// Progress of a component's move to a new version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nobody runs another version, and the new one is ready.
+    /// No process of another version runs, and the new version is ready.
     Done,
-    /// For what it waits.
+    /// The move is waiting for this condition.
     Waits(String),
     /// A process refused to start because of its version.
     Refused(String),
-    /// It will not get there by itself.
+    /// The move needs an action of a user.
     Failed(String),
 }
 
@@ -46,12 +46,12 @@ const REFUSED: i32 = 3;
 /// Number of ends of a process after which a command no longer waits for it.
 const ENDS: i32 = 3;
 
-/// The tag of an image.
+/// Tag of an image; empty without a colon.
 fn tag(image: &str) -> &str {
     image.rsplit_once(':').map_or("", |(_, tag)| tag)
 }
 
-/// A process of the new version that ended and will end again.
+/// State of a Deployment with a process of the new version that ended and will end again; `None`: it has no such process.
 pub fn problem(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion) -> Option<State> {
     pods_of(deployment, pods).iter().find_map(|pod| {
         let (end, restarts) = end_of(pod, to)?;
@@ -64,7 +64,8 @@ pub fn problem(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion)
     })
 }
 
-/// How the process of a pod of this version ended that waits to be started again, and how often it was.
+/// Last end of a pod's process of version `to` that is in back-off before its restart, and its number of restarts; `None`:
+/// the pod has another version, is being deleted, or its process is not in back-off.
 pub fn end_of(pod: &Pod, to: &GardenerVersion) -> Option<(ContainerStateTerminated, i32)> {
     let container = pod.status.container_statuses.first()?;
     let is_new = version_of(&pod.spec.containers.first()?.image).is_some_and(|version| version == *to);
@@ -75,7 +76,7 @@ pub fn end_of(pod: &Pod, to: &GardenerVersion) -> Option<(ContainerStateTerminat
     Some((container.last_state.terminated.clone()?, container.restart_count))
 }
 
-/// Why a Deployment is not rolled out; `None`: it is.
+/// Reason for which a Deployment is not rolled out; `None`: it is.
 pub fn rolls(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion) -> Option<String> {
     let name = &deployment.metadata.name;
     let image = deployment.spec.template.spec.containers.first().map_or("", |container| &container.image);
@@ -102,9 +103,9 @@ pub fn rolls(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion) -
 /// A process that does not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// The component.
+    /// Name of the component.
     pub component: String,
-    /// The cluster that it is in.
+    /// Cluster of the process.
     pub cluster: String,
     /// Version of the process.
     pub version: String,
@@ -112,9 +113,9 @@ pub struct Crash {
     pub rule: Option<Rule>,
     /// Exit code of the process.
     pub exit_code: i32,
-    /// Last line of the process.
+    /// Last line that the process printed.
     pub line: String,
-    /// Number of its restarts.
+    /// Number of restarts of the process.
     pub restarts: i32,
 }
 
@@ -138,8 +139,8 @@ impl Crash {
         })
     }
 
-    /// True if the process has the version of its Deployment's template. A pod of an older template, which a roll-out that was
-    /// interrupted has left, is replaced by it.
+    /// True if the process has the version of its Deployment's template. The Deployment replaces pods of an older template,
+    /// left by an interrupted roll-out.
     fn is_current(&self, deployment: &Deployment) -> bool {
         deployment.spec.template.spec.containers.first().is_some_and(|container| tag(&container.image) == self.version)
     }
@@ -194,7 +195,7 @@ pub fn crashes(deployments: &[Arc<Deployment>], pods: &[Arc<Pod>]) -> Vec<Crash>
     deployments.iter().filter(|one| is_known(&one.metadata.name)).flat_map(of).collect()
 }
 
-/// Difference of a component from its state after an upgrade to a version.
+/// Deviation of a component from its state after an upgrade to a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// May be resolved without a user.
@@ -208,25 +209,25 @@ pub enum Defect {
 pub struct Row {
     /// Name of its Deployment.
     pub component: String,
-    /// The cluster that it is in.
+    /// Cluster of the Deployment.
     pub cluster: String,
-    /// Versions of its processes that run, each once.
+    /// Versions of the running processes, without duplicates.
     pub runs: Vec<String>,
-    /// Version of its Deployment.
+    /// Version in the image tag of its Deployment.
     pub wanted: String,
     /// `READY/WANTED` processes.
     pub ready: String,
-    /// `ready`, or why it is not.
+    /// `ready`, or the reason for which it is not.
     pub state: String,
-    /// How often its processes were started again.
+    /// Number of restarts of its processes.
     pub restarts: i64,
-    /// What the one that ended last said last; empty: none ended.
+    /// Last line of the process that ended most recently; empty: none has ended.
     pub last_words: String,
-    /// Process that does not start.
+    /// Process of the Deployment's version that does not start.
     pub crash: Option<Crash>,
-    /// True if its Deployment keeps a version of its own.
+    /// True if an annotation pins its Deployment to a version.
     pub is_pinned: bool,
-    /// Reason for which its Deployment starts no process of it; None: it does.
+    /// Reason for which its Deployment starts no process of the component; None: it does.
     pub(crate) absence: Option<Absence>,
 }
 
@@ -235,7 +236,7 @@ pub struct Row {
 pub(crate) enum Absence {
     /// There is no Deployment.
     Deployment,
-    /// The image is of something else.
+    /// The image does not belong to the component.
     Image(String),
     /// It has 0 replicas. Instances that joined from elsewhere may run.
     Replicas,
@@ -289,14 +290,15 @@ pub fn missing(deployments: &[Arc<Deployment>], has_operator: bool, seeds: &[Arc
 }
 
 impl Row {
-    /// As columns: component, cluster, runs, wanted, ready, state.
+    /// Formats the row as columns: component, cluster, runs, wanted, ready, state.
     pub fn cells(&self) -> [String; 6] {
         let Self { component, cluster, runs, wanted, ready, state, .. } = self.clone();
         let or_dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
         [component, cluster, or_dash(runs.join(",")), or_dash(wanted), ready, state]
     }
 
-    /// Reason for which no process of the component is started, and none that joined runs; `running`: all running instances.
+    /// Reason for which no process of the component is started, unless a joined instance runs; `running`: all running
+    /// instances.
     pub fn absence(&self, running: &Landscape) -> Option<String> {
         let Self { component, cluster, absence, .. } = self;
         let absence = absence.as_ref()?;
@@ -353,7 +355,7 @@ impl Row {
         })
     }
 
-    /// Of a Deployment; `pods` are those of all.
+    /// Row of a Deployment. `pods`: pods of all Deployments.
     pub fn of(deployment: &Deployment, pods: &[Arc<Pod>]) -> Self {
         let name = &deployment.metadata.name;
         let of_pod =
@@ -398,7 +400,7 @@ impl Row {
     }
 }
 
-/// The version that an image's tag says.
+/// Version of Gardener in an image's tag; `None`: the tag is no version.
 pub fn version_of(image: &str) -> Option<GardenerVersion> {
     GardenerVersion::parse(image.rsplit_once(':')?.1)
 }
@@ -520,7 +522,7 @@ mod tests {
         assert_eq!(ended, Some(Defect::Passing(text.to_owned())), "it may start the next time");
     }
 
-    /// The old pod of a gardenlet goes on while the new one, with another configuration, does not start.
+    /// The old pod of a gardenlet continues to run while the new one, with another configuration, does not start.
     #[test]
     fn a_state_is_the_reason_from_the_first_crash_on() {
         let (name, line) = ("gardenlet", "error: unrecognized feature gate: Foo");

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a question has no answer.
+//! Errors of questions.
 
 use crate::manifests::ManifestError;
 
-/// Why a question has no answer; displayed as what is wrong.
+/// Reason for which a question has no answer; displays the problem without the hint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The input cannot be used: the caller changes it.
     #[error("{what}")]
     Input {
-        /// What is wrong, and where.
+        /// The problem and its place.
         what: String,
-        /// What to do; empty when there is nothing to say.
+        /// Remedy; empty if none is known.
         hint: String,
     },
-    /// The landscape does not answer, or what was asked for is not possible.
+    /// The landscape does not respond, or the request cannot be fulfilled.
     #[error("{0}")]
     Failed(String),
 }
 
 impl Error {
-    /// Unusable input.
+    /// Returns an error for unusable input.
     pub fn input(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Input { what: what.into(), hint: hint.into() }
     }
 
-    /// What to do; empty when there is nothing to say.
+    /// Remedy; empty if none is known.
     pub fn hint(&self) -> &str {
         match self {
             Self::Input { hint, .. } => hint,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why maintenance chooses a version of a Shoot, or leaves it, in lines.
+//! Reasons for which maintenance chooses or keeps a version of a Shoot, as lines.
 
 use api::constants::annotation;
 use api::core::{CloudProfileSpec, Shoot};
@@ -13,10 +13,11 @@ use crate::lines::Line;
 use crate::show;
 use crate::spelling::plural;
 
-/// Where a Shoot's window is written.
+/// Path of a Shoot's maintenance window.
 pub(crate) const TIME_WINDOW: &str = "spec.maintenance.timeWindow";
 
-/// The lines about a Shoot at an instant: its window, then each of its versions; `pool`: of worker pools this one only.
+/// Returns the lines about a Shoot at an instant: its window, then each of its versions. `pool`: the only worker pool to
+/// report.
 pub fn lines(
     shoot: &Shoot,
     profile_name: &str,
@@ -48,7 +49,7 @@ pub fn lines(
     lines
 }
 
-/// The line about a window that does not count yet.
+/// Returns the line about a window that is not in effect yet.
 pub(crate) fn waiting(shoot: &Shoot) -> Line {
     let written = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.clone());
     let written = written.unwrap_or_default();
@@ -58,7 +59,7 @@ pub(crate) fn waiting(shoot: &Shoot) -> Line {
     ))
 }
 
-/// Whole days.
+/// Formats a duration in whole days.
 fn days(length: TimeDelta) -> String {
     match usize::try_from(length.num_days()) {
         Ok(days) if days > 0 => plural(days, "day"),
@@ -98,7 +99,7 @@ fn of_choice(choice: &Choice, now: DateTime<Utc>) -> Vec<Line> {
     std::iter::once(first).chain(below).collect()
 }
 
-/// Why a version stays that maintenance does nothing with.
+/// Reason for which a version stays that maintenance neither changes nor fails on.
 pub(crate) fn stays(choice: &Choice) -> String {
     match &choice.trouble {
         Some(trouble) => trouble.clone(),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults as they are listed: whom each hits, and what has come of it.
+//! Rows of a list of faults: target, hits and state of each.
 
 use api::terrarium::{Fault, FaultSpec};
 use chrono::{DateTime, Utc};
 use domain::fault::{self, Target};
 use serde_json::{Value, json};
 
-/// A fault for scripts: what it is, and what has come of it.
+/// Formats a fault with its status as JSON for scripts.
 pub fn object(fault: &Fault, now: DateTime<Utc>) -> Value {
     json!({
         "id": fault.metadata.name,
@@ -16,7 +16,7 @@ pub fn object(fault: &Fault, now: DateTime<Utc>) -> Value {
     })
 }
 
-/// Whom a fault hits.
+/// Target of a fault, for example `Shoot garden-demo/local, pool a`.
 pub fn place(spec: &FaultSpec) -> String {
     let parts = [
         spec.shoot.as_ref().map(|shoot| format!("Shoot {}/{}", shoot.namespace, shoot.name)),
@@ -38,29 +38,29 @@ pub fn place(spec: &FaultSpec) -> String {
     }
 }
 
-/// A fault as a row.
+/// Row of a list of faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its name.
+    /// Name of the fault.
     pub id: String,
-    /// Its kind.
+    /// Kind of the fault.
     pub kind: String,
-    /// Whom it hits.
+    /// Target of the fault.
     pub place: String,
-    /// `HITS/LIMIT`; of a fault that acts without end, which is not counted, `lasting`.
+    /// `HITS/LIMIT`; `lasting` for a fault that acts continuously, whose hits are not counted.
     pub done: String,
-    /// When it hit last, and what.
+    /// Landscape time and target of the last hit; `None`: no hit yet.
     pub last: Option<(DateTime<Utc>, String)>,
-    /// Until when it may hit.
+    /// Last instant at which it may hit; `None`: no limit.
     pub until: Option<DateTime<Utc>>,
-    /// Whether it may hit still.
+    /// State of the fault at the instant of the list.
     pub state: &'static str,
-    /// `NAME="VALUE"` each.
+    /// Settings, `NAME="VALUE"` each.
     pub settings: Vec<String>,
 }
 
 impl Row {
-    /// Of a fault at an instant.
+    /// Returns the row of a fault at an instant.
     pub fn of(fault: &Fault, now: DateTime<Utc>) -> Self {
         let (spec, status) = (&fault.spec, &fault.status);
         let times = if spec.always { "always".to_owned() } else { spec.times.unwrap_or(1).to_string() };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What maintenance will do to Shoots: who is updated when, to what, why, and who is not.
+//! Forecast of maintenance: time, target version and reason of each update of a Shoot, and the Shoots without one.
 
 use domain::versions::Moment;
 use std::collections::BTreeMap;
@@ -22,29 +22,29 @@ use crate::unmoved::{self, Prospect, Unmoved};
 use crate::world::{ProfileKey, World, name_of};
 use crate::{Error, explain, show, summary};
 
-/// Which changes are looked at.
+/// Filter of changes by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Only {
-    /// What an expired version forces.
+    /// Changes that an expired version forces.
     Forced,
-    /// What will fail.
+    /// Changes that will fail.
     Failed,
-    /// What replaces nodes.
+    /// Changes that replace nodes.
     Rolling,
     /// Changes of the Kubernetes version.
     Kubernetes,
     /// Changes of the image of a pool.
     MachineImage,
-    /// What maintenance changes beside versions because of a new one.
+    /// Other changes that maintenance makes because of a new version.
     Migration,
-    /// Operations that are started.
+    /// Operations that maintenance starts.
     Operation,
-    /// Whole runs that the API server will refuse.
+    /// Whole maintenance runs that the API server will refuse.
     Blocked,
 }
 
 impl Only {
-    /// All of them.
+    /// All filters.
     pub const ALL: [Self; 8] = [
         Self::Forced,
         Self::Failed,
@@ -56,7 +56,7 @@ impl Only {
         Self::Blocked,
     ];
 
-    /// As people write it.
+    /// Name of the filter on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Forced => "forced",
@@ -70,12 +70,12 @@ impl Only {
         }
     }
 
-    /// By its name.
+    /// Returns the filter of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|only| only.as_str() == name)
     }
 
-    /// Whether a change is one of these.
+    /// True if the filter includes a change.
     pub fn takes(self, change: &Change) -> bool {
         match self {
             Self::Forced => change.is_forced,
@@ -90,21 +90,22 @@ impl Only {
     }
 }
 
-/// What comes of all Shoots.
+/// Changes of all Shoots until an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
-    /// In the order of time, then of Shoots.
+    /// Changes ordered by time, then by Shoot.
     pub rows: Vec<Row>,
-    /// Shoots without a change until the end.
+    /// Shoots without a successful change until the end.
     pub unmoved: Vec<Unmoved>,
     /// End of the forecast.
     pub until: DateTime<Utc>,
-    /// How many Shoots there are.
+    /// Number of all Shoots.
     pub shoots: usize,
 }
 
 impl Forecast {
-    /// Of all Shoots of a world, in parallel. The instants of runs are those of a landscape with the same random source.
+    /// Computes the forecast of all Shoots of a world, in parallel. The instants of maintenance runs equal those of a
+    /// landscape with the same random source.
     pub fn of(world: &World, from: DateTime<Utc>, until: DateTime<Utc>, random: &Random) -> Self {
         let offers: BTreeMap<ProfileKey, Offer> = world
             .offers()
@@ -112,7 +113,7 @@ impl Forecast {
             .map(|(key, first)| (key.clone(), Offer { name: key.name, first, changes: Vec::new() }))
             .collect();
         let mut forecast = Self::empty(world.shoots.len(), until);
-        // A Shoot's course depends on no other Shoot, so the processors share them; the parts come back in order.
+        // Shoots are independent of each other, so the processors share them; the parts are joined in order.
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let share = world.shoots.len().div_ceil(processors).max(1);
         let offers = &offers;
@@ -172,14 +173,15 @@ impl Forecast {
         forecast
     }
 
-    /// The last lines: who moves, who fails, who never moves and why.
+    /// Returns the summary: Shoots that change, that fail, and that stay unchanged, with the reason.
     pub fn closing(&self) -> Vec<String> {
         let mut lines = vec![summary::moved(&self.rows, self.shoots)];
         lines.extend(unmoved::lines(&self.unmoved, self.until, 3).into_iter().map(|line| format!("  {line}")));
         lines
     }
 
-    /// Why versions of a Shoot, `NAMESPACE/NAME`, are chosen or left as seen from an instant, and what happens to it.
+    /// Explains which versions of the Shoot `NAMESPACE/NAME` are chosen or kept, as seen from an instant, and what happens
+    /// to it.
     ///
     /// # Errors
     /// There is no such Shoot.
@@ -222,8 +224,8 @@ impl Forecast {
     }
 }
 
-/// Gates of a gardener-apiserver of a release, all of them on that allow something: objects that a landscape has taken may
-/// need each.
+/// Gates of a release's gardener-apiserver, with every gate on that allows more: stored objects of a landscape may depend
+/// on any of them.
 pub fn gates_for(release: Release) -> Gates {
     Gates {
         in_place_node_updates: true,
@@ -235,15 +237,15 @@ pub fn gates_for(release: Release) -> Gates {
     }
 }
 
-/// Forms of pools that a gardenlet of a release has made, with its default gates.
+/// Forms of pools that a release's gardenlet has created, with its default gates.
 pub fn pool_forms(release: Release) -> PoolForms {
     PoolForms::all(hash_version(release), release)
 }
 
-/// Gate of gardener-controller-manager that turns the addon nginx ingress off.
+/// Gate of gardener-controller-manager that disables the addon nginx ingress.
 const DISABLE_NGINX_INGRESS: &str = "DisableNginxIngressInShoot";
 
-/// True if gardener-controller-manager of a release with some gates turns the addon nginx ingress off.
+/// True if gardener-controller-manager of a release with these gates disables the addon nginx ingress.
 pub fn disables_nginx_ingress(release: Release, gates: &[GateSetting]) -> bool {
     let version = GardenerVersion::release(1, u64::from(release.0), 0);
     let is_own =
@@ -253,10 +255,10 @@ pub fn disables_nginx_ingress(release: Release, gates: &[GateSetting]) -> bool {
         && gate_is_on(&version, DISABLE_NGINX_INGRESS, set)
 }
 
-/// Gates of gardener-controller-manager of a version by name.
+/// Converts named gates of gardener-controller-manager of a version.
 ///
 /// # Errors
-/// It does not have such a gate, or the gate is locked.
+/// The version has no such gate, or the gate is locked.
 pub fn manager_gates(version: &GardenerVersion, set: &[(String, bool)]) -> Result<Vec<GateSetting>, Error> {
     let setting = |(name, on): &(String, bool)| {
         check_gate(version, "controllermanager", name, *on).map_err(|error| {
@@ -269,7 +271,7 @@ pub fn manager_gates(version: &GardenerVersion, set: &[(String, bool)]) -> Resul
     set.iter().map(setting).collect()
 }
 
-/// The form of hash that a gardenlet of a release uses by default.
+/// Form of hash that a release's gardenlet uses by default.
 pub fn hash_version(release: Release) -> HashVersion {
     let version = GardenerVersion::release(1, u64::from(release.0), 0);
     if gate_is_on(&version, "NewWorkerPoolHash", None) { HashVersion::V2 } else { HashVersion::V1 }

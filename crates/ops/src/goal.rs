@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where landscape time is to go, as people write it.
+//! Goals of `terrarium clock`, the landscape time or state to run to, as users write them.
 
 use chrono::TimeDelta;
 
@@ -8,26 +8,26 @@ use crate::names::shoots::ShootName;
 
 /// States of a last operation.
 const STATES: [&str; 6] = ["Aborted", "Error", "Failed", "Pending", "Processing", "Succeeded"];
-/// What stands for a Shoot that is gone.
+/// State that stands for a deleted Shoot.
 pub const DELETED: &str = "Deleted";
-/// How far a Shoot's state is looked for where nobody says.
+/// Default time limit for a Shoot's state.
 pub const FAR: TimeDelta = TimeDelta::days(30);
 
-/// What a person may wait for.
+/// Goal of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// An instant, or so long from now.
+    /// An instant, or a duration from now.
     Time(When),
     /// The next maintenance window.
     Window,
-    /// A Shoot's last operation is in this state; [`DELETED`]: it is gone.
+    /// A Shoot's last operation is in this state; [`DELETED`]: the Shoot is deleted.
     State(ShootName, &'static str),
 }
 
 /// Reads a time, `window`, or `shoot/PROJECT/NAME=STATE`.
 ///
 /// # Errors
-/// It is none of them: what they look like.
+/// The text has none of these forms; the error lists them.
 pub fn until(text: &str) -> Result<Until, String> {
     if text == "window" {
         return Ok(Until::Window);

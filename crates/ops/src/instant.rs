@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instants on the command line, one form for every command: an instant, a day, `now`, or how far it is from now.
+//! Instants on the command line, in one form for all commands: an instant, a day, `now`, or a distance from now.
 //!
 //! ```text
 //! 2025-01-31T10:00:00Z · 2025-01-31 (its midnight) · now · 90s, 24h, 2w, 1h30m (ago, or ahead, as the option says)
@@ -11,12 +11,12 @@ use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 use crate::Error;
 
-/// An instant, or how far from now it is: before it for what is past, behind it for what is to come.
+/// An instant, or its distance from now, in the direction that the option defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// That instant.
+    /// A fixed instant.
     At(DateTime<Utc>),
-    /// So far away; not negative.
+    /// Distance from now; not negative.
     Off(TimeDelta),
 }
 
@@ -42,7 +42,7 @@ impl FromStr for When {
 }
 
 impl When {
-    /// The instant, if a duration counts back from `now`.
+    /// Returns the instant, with a duration counted back from `now`.
     pub fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
         match self {
             Self::At(instant) => instant,
@@ -50,7 +50,7 @@ impl When {
         }
     }
 
-    /// The instant, if a duration counts on from `now`.
+    /// Returns the instant, with a duration counted forward from `now`.
     pub fn behind(self, now: DateTime<Utc>) -> DateTime<Utc> {
         match self {
             Self::At(instant) => instant,
@@ -59,12 +59,12 @@ impl When {
     }
 }
 
-/// A revision of the log, or a time: the last revision at or before it.
+/// A position in the log: a revision, or a time, which stands for the last revision at or before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// That revision.
+    /// A revision.
     Revision(u64),
-    /// The last revision at or before that time.
+    /// The last revision at or before a time.
     At(When),
 }
 
@@ -84,22 +84,22 @@ impl FromStr for Place {
     }
 }
 
-/// RFC 3339, or a date, which stands for its midnight in UTC; years have four digits.
+/// Parses RFC 3339, or a date, which stands for its midnight in UTC; years have four digits.
 fn instant(text: &str) -> Option<DateTime<Utc>> {
     let day = |text: &str| Some(text.parse::<NaiveDate>().ok()?.and_time(NaiveTime::MIN).and_utc());
     let instant = text.parse().ok().or_else(|| day(text))?;
     (first()..=last()).contains(&instant).then_some(instant)
 }
 
-/// The instant so much later; `None`: it is after the last one that clients can read.
+/// Adds a duration to an instant; `None`: the result is after the last instant that clients can read.
 pub fn after(now: DateTime<Utc>, length: TimeDelta) -> Option<DateTime<Utc>> {
     now.checked_add_signed(length).filter(|instant| *instant <= last())
 }
 
-/// The instant so much later.
+/// Adds a duration to an instant.
 ///
 /// # Errors
-/// It is after the last one that clients can read.
+/// The result is after the last instant that clients can read.
 pub fn reach(now: DateTime<Utc>, length: TimeDelta) -> Result<DateTime<Utc>, Error> {
     let end = || format!("it ends at {}", crate::show(last()));
     after(now, length).ok_or_else(|| Error::input("that is further than time goes", end()))
@@ -109,7 +109,7 @@ fn first() -> DateTime<Utc> {
     "0001-01-01T00:00:00Z".parse().expect("a literal instant")
 }
 
-/// Last instant that landscape time has and clients can read.
+/// Last landscape time that clients can read.
 pub fn last() -> DateTime<Utc> {
     "9999-12-31T23:59:59Z".parse().expect("a literal instant")
 }
@@ -120,7 +120,7 @@ pub fn negative_duration(text: &str) -> Option<String> {
     Some(format!("`{text}` is negative: a duration counts back or on as its option says, so use {positive}"))
 }
 
-/// Numbers with units, `90s` or `1h30m`.
+/// Parses numbers with units, `90s` or `1h30m`.
 pub fn duration(text: &str) -> Result<TimeDelta, String> {
     let wrong = || format!("`{text}` is no duration: use ms, s, m, h, d and w, as in 90s, 1h30m or 2w");
     if let Some(error) = negative_duration(text) {

@@ -1,96 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lines for people that know what their words are about: a command prints them, a page makes links of them.
+//! Lines of text whose words refer to fields and objects: a command prints them, a page turns the words into links.
 
 use std::fmt;
 
 use crate::names::clusters::NamedCluster;
 
-/// What words of a line are about.
+/// Subject of words in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
     /// A field of the Shoot, by its path: `spec.kubernetes.version`.
     Field(String),
-    /// An object beside the Shoot.
+    /// An object other than the Shoot.
     Object {
         /// Its kind in lower case.
         kind: &'static str,
-        /// Where it is.
+        /// Cluster of the object.
         cluster: NamedCluster,
-        /// Empty: in none.
+        /// Namespace; empty for an object without one.
         namespace: String,
-        /// Its name.
+        /// Name of the object.
         name: String,
     },
 }
 
-/// Words of a line.
+/// Words of a line with one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// The words.
+    /// Text of the words.
     pub text: String,
-    /// What they are about, if that can be looked at.
+    /// Subject of the words; `None`: they refer to nothing that can be opened.
     pub about: Option<About>,
 }
 
-/// A line. Shown, each level of depth is two blanks.
+/// A line. Each level of depth is displayed as two blanks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// How deep it stands below the lines before it.
+    /// Level of indentation below the lines before it.
     pub depth: usize,
-    /// Its words, in their order.
+    /// Words in order.
     pub words: Vec<Words>,
 }
 
 impl Line {
-    /// A line that begins with a text.
+    /// Returns a line that begins with a text.
     pub fn of(text: impl Into<String>) -> Self {
         Self::default().text(text)
     }
 
-    /// A line that begins with a field of the Shoot.
+    /// Returns a line that begins with a field of the Shoot.
     pub fn of_field(path: impl Into<String>) -> Self {
         let path = path.into();
         Self::default().field(path.clone(), path)
     }
 
-    /// A line about an annotation of the Shoot: `annotation KEY`.
+    /// Returns a line that begins with an annotation of the Shoot: `annotation KEY`.
     pub fn of_annotation(key: &str) -> Self {
         Self::of("annotation ").annotation(key)
     }
 
-    /// With more words.
+    /// Appends a text.
     #[must_use]
     pub fn text(self, text: impl Into<String>) -> Self {
         self.words(text.into(), None)
     }
 
-    /// With words about a field of the Shoot.
+    /// Appends a text about a field of the Shoot.
     #[must_use]
     pub fn field(self, text: impl Into<String>, path: impl Into<String>) -> Self {
         self.words(text.into(), Some(About::Field(path.into())))
     }
 
-    /// With the key of an annotation of the Shoot.
+    /// Appends the key of an annotation of the Shoot.
     #[must_use]
     pub fn annotation(self, key: &str) -> Self {
         self.field(key, format!("metadata.annotations.{key}"))
     }
 
-    /// With words about something.
+    /// Appends a text with an optional subject.
     #[must_use]
     pub fn words(mut self, text: String, about: Option<About>) -> Self {
         self.words.push(Words { text, about });
         self
     }
 
-    /// One level deeper.
+    /// Increases the depth by one level.
     #[must_use]
     pub fn deeper(mut self) -> Self {
         self.depth += 1;
         self
     }
 
-    /// Without its depth.
+    /// Formats the line without its indentation.
     pub fn sentence(&self) -> String {
         self.words.iter().map(|words| words.text.as_str()).collect()
     }

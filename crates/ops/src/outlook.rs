@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What comes of each version that a Shoot uses, as grave as it is.
+//! Outlook on each version that a Shoot uses, with its severity.
 //!
-//! | gravity | when | says |
+//! | gravity | condition | text |
 //! | --- | --- | --- |
-//! | info | the next maintenance updates it by itself | target, instant, reason |
-//! | warning | it expires within 30 days or has, and maintenance forces it on | date, days, first window after it, target, pools that roll |
-//! | error | it expires within 30 days or has, and there is no target | what is missing, what to do |
+//! | info | the next maintenance updates it | target, instant, reason |
+//! | warning | it expires within 30 days or has, and maintenance forces an update | date, days, first window after it, target, pools that roll |
+//! | error | it expires within 30 days or has, and there is no target | missing version, remedy |
 //!
-//! What maintenance does is not decided here: the changes come from `domain::forecast`.
+//! Maintenance is not computed here: the changes come from `domain::forecast`.
 
 use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -20,47 +20,47 @@ use domain::worker_pool::{Effect, following};
 use crate::show;
 use crate::spelling::plural;
 
-/// How long before its expiration a version is warned of.
+/// Time before its expiration from which on a version gets a warning.
 pub const WARNED: TimeDelta = TimeDelta::days(30);
 
-/// How grave it is.
+/// Severity of an outlook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gravity {
-    /// It is updated by itself.
+    /// Maintenance updates the version automatically.
     Info,
-    /// It is forced on.
+    /// Maintenance forces an update.
     Warning,
-    /// It stays where it may not stay.
+    /// The version expires, and there is no version to update to.
     Error,
 }
 
-/// What comes of a version.
+/// Outlook on a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
-    /// How grave it is.
+    /// Severity of the outlook.
     pub gravity: Gravity,
-    /// In a sentence without its full stop.
+    /// Sentence without its full stop.
     pub text: String,
 }
 
-/// What the versions of a Shoot are judged by.
+/// Inputs of the outlooks on a Shoot's versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
     /// The Shoot.
     pub shoot: &'a Shoot,
     /// Kind and name of its profile.
     pub profile: &'a str,
-    /// What the profile offers.
+    /// Versions and images that the profile offers.
     pub offered: &'a CloudProfileSpec,
-    /// The instant from which on it is judged.
+    /// Instant from which the outlook is computed.
     pub at: Moment,
-    /// When maintenance runs next.
+    /// Instant of the next maintenance run.
     pub run: DateTime<Utc>,
-    /// What maintenance does from `now` on, in the order of time.
+    /// Changes that maintenance makes from `at` on, ordered by time.
     pub changes: &'a [Change],
 }
 
-/// What comes of the versions of a Shoot: control plane, Kubernetes versions of pools, images of pools.
+/// Computes the outlooks on the versions of a Shoot: control plane, Kubernetes versions of pools, images of pools.
 pub fn of(course: &Course) -> Vec<Outlook> {
     let choices = choice::choices(course.shoot, course.profile, course.offered, course.at);
     choices.iter().filter_map(|choice| one(choice, course)).collect()
@@ -105,7 +105,7 @@ fn one(choice: &Choice, course: &Course) -> Option<Outlook> {
                 Some(image) => format!("no version of {image} follows it that the pool can run"),
                 None => gap(&offered.kubernetes.versions, &choice.current, at.at(date.max(now))).map_or_else(
                     || {
-                        // Something else stands in the way.
+                        // Another change blocks the update.
                         let fails = |change: &&Change| {
                             change.failure.is_some() && (is_of_it(change) || change.subject == Subject::Blocked)
                         };
@@ -126,7 +126,7 @@ fn one(choice: &Choice, course: &Course) -> Option<Outlook> {
     }
 }
 
-/// The pools whose nodes a change replaces.
+/// Pools whose nodes a change replaces.
 fn rolling<'a>(change: &'a Change, shoot: &'a Shoot) -> Vec<&'a str> {
     if !matches!(change.effect, Effect::Rolling | Effect::Moving) {
         return Vec::new();
@@ -137,7 +137,7 @@ fn rolling<'a>(change: &'a Change, shoot: &'a Shoot) -> Vec<&'a str> {
     }
 }
 
-/// Why no version follows one of Kubernetes.
+/// Reason for which no version of Kubernetes follows.
 fn missing(version: &str, gap: &Gap<'_>) -> String {
     let Ok(own) = Version::parse(version) else { return format!("{version} is no version") };
     match gap {
@@ -206,7 +206,7 @@ mod tests {
         all.into_iter().map(|outlook| (outlook.gravity, outlook.text)).collect()
     }
 
-    /// Of the control plane alone.
+    /// Outlook on the control plane only.
     fn first(versions: Value, auto: bool) -> Option<(Gravity, String)> {
         outlook(versions, "1.26.4", auto).into_iter().find(|(_, text)| !text.contains("of worker pool"))
     }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_updated_by_itself_is_to_be_known() {
+    fn automatic_updates_are_information() {
         let (gravity, text) =
             first(json!([{ "version": "1.26.5" }, { "version": "1.26.4" }]), true).expect("it is updated");
         assert_eq!(gravity, Gravity::Info);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forced_is_a_warning_from_30_days_before() {
+    fn forced_updates_are_warnings_from_30_days_before() {
         let next = json!({ "version": "1.27.1", "classification": "supported" });
         for (date, said) in [
             ("2023-08-26T19:59:59Z", Some("expires on 2023-08-26T19:59:59Z, in 29 days")),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests for what has no type here: by the path of the API, answered by trees of JSON.
+//! Requests for resources without a Rust type: by API path, with JSON trees as results.
 
 use apimachinery::catalogue::ResourceInfo;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// Path of a collection, or of an object in it.
+/// Returns the path of a collection, or of an object in it.
 pub fn path(cluster: &str, row: &ResourceInfo, namespace: Option<&str>, name: Option<&str>) -> String {
     let mut path = format!("/clusters/{cluster}");
     path.push_str(if row.group.is_empty() { "/api" } else { "/apis" });
@@ -25,10 +25,10 @@ pub fn path(cluster: &str, row: &ResourceInfo, namespace: Option<&str>, name: Op
     path
 }
 
-/// The answer to a GET, if it is a success.
+/// Returns the response to a GET if it succeeds.
 ///
 /// # Errors
-/// The server's own words.
+/// The server's error message.
 pub async fn response(transport: &Transport, path: &str, accept: &str) -> Result<Response, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Failed(format!("GET {path}: {error}"));
     let request = Request::get(path).header(ACCEPT, accept).body(full("")).map_err(|error| failed(&error))?;
@@ -41,10 +41,10 @@ pub async fn response(transport: &Transport, path: &str, accept: &str) -> Result
     Err(refusal(code, &body))
 }
 
-/// The tree that a GET answers.
+/// Returns the JSON tree of the response to a GET.
 ///
 /// # Errors
-/// The server's own words.
+/// The server's error message.
 pub async fn tree(transport: &Transport, path: &str, accept: &str) -> Result<Value, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Failed(format!("GET {path}: {error}"));
     let body = response(transport, path, accept).await?.into_body();
@@ -52,10 +52,10 @@ pub async fn tree(transport: &Transport, path: &str, accept: &str) -> Result<Val
     serde_json::from_slice(&body).map_err(|error| failed(&error))
 }
 
-/// The tree that a POST answers which creates something.
+/// Sends a POST that creates an object, and returns the JSON tree of the response.
 ///
 /// # Errors
-/// The server's own words.
+/// The server's error message.
 pub async fn create(transport: &Transport, path: &str, headers: &[(&str, &str)], body: &Value) -> Result<Value, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Failed(format!("POST {path}: {error}"));
     let mut request = Request::post(path).header(CONTENT_TYPE, "application/json");
@@ -72,7 +72,7 @@ pub async fn create(transport: &Transport, path: &str, headers: &[(&str, &str)],
     serde_json::from_slice(&body).map_err(|error| failed(&error))
 }
 
-/// As kubectl words it.
+/// Formats an error as kubectl does.
 fn refusal(code: StatusCode, body: &[u8]) -> Error {
     let status: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = match (status["reason"].as_str(), status["message"].as_str()) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The release of Gardener by whose rules a question is answered, and how it was chosen.
+//! Release of Gardener whose rules answer a question, and the way it is chosen.
 //!
-//! | asked | release |
+//! | source | release |
 //! | --- | --- |
-//! | with a release | that one |
-//! | of a landscape | the landscape's |
-//! | of manifests | the newest that `status.gardener.version` of a Shoot says |
-//! | of manifests that say nothing | the newest one whose rules are known |
+//! | a release is requested | the requested one |
+//! | a landscape | that of the landscape |
+//! | manifests | the newest in `status.gardener.version` of a Shoot |
+//! | manifests without a version | the newest one with known rules |
 //!
-//! A release whose rules are not known is answered for by the nearest one whose rules are.
+//! If the rules of the release are not known, those of the nearest known release apply.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -31,10 +31,10 @@ use crate::world::name_of;
 /// Oldest release whose fields and resources are known.
 const OLDEST: Release = Release(80);
 
-/// The word for the newest release whose rules are known.
+/// Keyword for the newest release with known rules.
 pub const NEWEST_WORD: &str = "newest";
 
-/// Maximum number of releases of Shoots that are named; more are counted.
+/// Maximum number of versions of Shoots that are listed; the others are counted.
 const TOLD: usize = 4;
 
 /// Reads `newest`, `v1.149` or `1.149.0`.
@@ -52,11 +52,11 @@ pub fn parse(text: &str) -> Result<GardenerVersion, String> {
 /// Version of Gardener that a landscape runs, with `v`: that of its Garden, else of its newest gardener-apiserver.
 ///
 /// # Errors
-/// The server's words about the Leases.
+/// The error of the request for the Leases.
 pub async fn running(context: &Context) -> Result<Option<String>, controller::Error> {
     let all = ListOptions::default();
     let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES).list(&all).await?.0;
-    // A landscape without gardener-operator has no such kind.
+    // A landscape without gardener-operator does not serve this kind.
     let gardens = Api::<Garden>::all(context, cluster::RUNTIME).list(&all).await.map(|(gardens, _)| gardens);
     let mut landscape = lease::landscape(leases.iter().map(|lease| &lease.metadata), "");
     let mut gardens = gardens.unwrap_or_default().into_iter();
@@ -64,17 +64,17 @@ pub async fn running(context: &Context) -> Result<Option<String>, controller::Er
     Ok(landscape.gardener().map(str::to_owned))
 }
 
-/// The release whose rules a version has: the nearest one whose rules are known.
+/// Returns the release whose rules apply to a version: the nearest one with known rules.
 pub fn rules_of(version: &GardenerVersion) -> Release {
     version.served_release().clamp(OLDEST, NEWEST)
 }
 
-/// A version by whose rules a question is answered, and how it was chosen.
+/// A version whose rules answer a question, and the way it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// Version as it was given or found.
+    /// Version as requested or found.
     pub version: GardenerVersion,
-    /// Release whose rules answer.
+    /// Release whose rules apply.
     pub release: Release,
     reason: Reason,
     /// Versions in the status of Shoots, each with the number of Shoots and the first one; the newest version first.
@@ -98,7 +98,7 @@ impl Chosen {
         Self::for_said(asked, said)
     }
 
-    /// Chooses as [`Chosen::for_shoots`], by names of Shoots and their `status.gardener.version`, which may be empty.
+    /// Chooses like [`Chosen::for_shoots`], by names of Shoots and their `status.gardener.version`, which may be empty.
     pub fn for_said<'a>(asked: Option<&GardenerVersion>, shoots: impl IntoIterator<Item = (String, &'a str)>) -> Self {
         let mut said: BTreeMap<String, (GardenerVersion, usize, String)> = BTreeMap::new();
         let mut unreadable: Option<(usize, String)> = None;
@@ -119,7 +119,7 @@ impl Chosen {
         Self { release: rules_of(&version), version, reason, said, unreadable }
     }
 
-    /// Chooses the version for a landscape of a version; `asked`: requested version.
+    /// Chooses the version for a landscape; `version`: the version that it runs. `asked`: requested version.
     pub fn for_landscape(asked: Option<&GardenerVersion>, name: &str, version: GardenerVersion) -> Self {
         let (version, reason) = match asked {
             Some(asked) => (asked.clone(), Reason::Asked),
@@ -128,7 +128,7 @@ impl Chosen {
         Self { release: rules_of(&version), version, reason, said: Vec::new(), unreadable: None }
     }
 
-    /// Which release answers and why, as notes; what is odd about it as well. Nothing for a landscape's own known release.
+    /// Notes about the release, the way it was chosen, and inconsistencies; none for a landscape's own known release.
     pub fn notes(&self) -> Vec<String> {
         if matches!(self.reason, Reason::Landscape(_)) && self.is_known() {
             return Vec::new();
@@ -142,7 +142,7 @@ impl Chosen {
         lines
     }
 
-    /// Keys `release` and `releaseReason` of an answer for scripts.
+    /// Adds keys `release` and `releaseReason` to an answer for scripts.
     pub fn add_to(&self, object: &mut Value) {
         object["release"] = json!(self.release.to_string());
         object["releaseReason"] = json!(match self.reason {
@@ -173,7 +173,7 @@ impl Chosen {
     }
 }
 
-/// `rules of Gardener v1.148.0, which Shoots say (status.gardener.version, first garden-a/b)`
+/// Formats the choice: `rules of Gardener v1.148.0, which Shoots say (status.gardener.version, first garden-a/b)`.
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { version, release, .. } = self;
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_refused() {
+    fn invalid_versions_are_refused() {
         let refused = "`banana` is neither `newest` nor a version of Gardener as v1.149 or 1.120.0";
         assert_eq!(parse("banana"), Err(refused.to_owned()));
         for text in ["", "149", "v1", "1.x", "v1.149.0.1", "Newest"] {

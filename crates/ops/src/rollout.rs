@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a change of a Shoot does to the nodes of each of its worker pools.
+//! Effect of a change of a Shoot on the nodes of each of its worker pools.
 //!
-//! The effect is that of [`domain::worker_pool::effects`], which the forecast and gardenlet's own hashes use, too. The API
-//! server of a landscape, or else [`domain::forecast::refusal`], decides if the change is accepted.
+//! The effect is that of [`domain::worker_pool::effects`], which the forecast and gardenlet's own hashes use as well. The
+//! API server of a landscape, or else [`domain::forecast::refusal`], decides if the change is accepted.
 
 use domain::versions::Moment;
 use std::collections::BTreeMap;
@@ -32,25 +32,25 @@ use crate::spelling::counted;
 use crate::world::{ProfileKey, World};
 use crate::{Error, apply, fleet, read};
 
-/// The gate whose state decides how pools are hashed.
+/// Feature gate that decides how pools are hashed.
 const NEW_WORKER_POOL_HASH: &str = "NewWorkerPoolHash";
 
-/// Two states of a Shoot, and what is known around them.
+/// Two states of a Shoot, and the circumstances of the change.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// As it is.
+    /// The Shoot before the change.
     pub old: Shoot,
-    /// As it is to be.
+    /// The Shoot after the change.
     pub new: Shoot,
-    /// Profiles, and how the pools are hashed.
+    /// Profiles, and forms of the pools' hashes.
     pub world: World,
-    /// Nodes of pools, where a landscape has them.
+    /// Numbers of nodes by pool, if they were read from a landscape.
     pub nodes: BTreeMap<String, usize>,
-    /// The instant of the change.
+    /// Instant of the change.
     pub now: DateTime<Utc>,
-    /// Whether the pools are hashed as the given objects say, and not as new ones are.
+    /// True if pools are hashed as recorded in the given objects; false: like new pools.
     pub is_of_landscape: bool,
-    /// Answer of the landscape's API server, a refusal or none; None if it was not asked, and the rules decide.
+    /// Answer of the landscape's API server, its refusal if any; `None`: it was not queried, and the rules decide.
     pub answer: Option<Option<String>>,
 }
 
@@ -65,18 +65,18 @@ pub enum Outcome {
     Rejected,
 }
 
-/// What becomes of a pool.
+/// Effect of a change on a pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pool {
-    /// Its name.
+    /// Name of the pool.
     pub name: String,
     /// Outcome for its nodes.
     pub outcome: Outcome,
-    /// Fields by which that happens.
+    /// Fields that cause the effect.
     pub triggers: Vec<String>,
-    /// How many nodes it has.
+    /// Number of nodes of the pool.
     pub nodes: usize,
-    /// What there is to say beside.
+    /// Additional message.
     pub message: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl Pool {
         }
     }
 
-    /// As scripts read it.
+    /// Formats the pool as JSON for scripts.
     pub fn object(&self) -> Value {
         let mut object = json!({ "effect": self.effect(), "triggers": self.triggers, "nodes": self.nodes });
         if let Some(message) = &self.message {
@@ -105,17 +105,17 @@ impl Pool {
     }
 }
 
-/// Feature gates as they are with a release and what is set.
+/// Feature gates of a release with the given settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Hashing {
-    /// Gates that validation asks for.
+    /// Gates that validation reads.
     pub gates: Gates,
-    /// How new pools are hashed.
+    /// Form of hash of new pools.
     pub latest: HashVersion,
 }
 
 impl Hashing {
-    /// Of a release, with gates that are set by name; of one that is set twice the last setting counts.
+    /// Returns the gates of a release with the named settings; for a gate that is set twice the last setting counts.
     ///
     /// # Errors
     /// Neither gardener-apiserver nor gardenlet has the gate, or it is locked.
@@ -146,7 +146,7 @@ impl Hashing {
     }
 }
 
-/// The last operation of a Shoot that has been created.
+/// Returns the last operation of a created Shoot.
 pub fn created(now: DateTime<Utc>) -> LastOperation {
     LastOperation {
         r#type: operation_type::CREATE.to_owned(),
@@ -157,10 +157,10 @@ pub fn created(now: DateTime<Utc>) -> LastOperation {
     }
 }
 
-/// Numbers of nodes of each pool of a Shoot, as its cluster has them; 0 while its control plane has not been created.
+/// Returns the number of nodes of each pool, read from the Shoot's cluster; 0 before the creation of its control plane.
 ///
 /// # Errors
-/// The server's words.
+/// The server's error message.
 pub async fn nodes_of(context: &Context, shoot: &Shoot) -> Result<BTreeMap<String, usize>, Error> {
     let mut counts: BTreeMap<String, usize> =
         shoot.spec.provider.workers.iter().map(|worker| (worker.name.clone(), 0)).collect();
@@ -183,7 +183,7 @@ pub async fn nodes_of(context: &Context, shoot: &Shoot) -> Result<BTreeMap<Strin
 /// Reads a Shoot from the API server of a landscape.
 ///
 /// # Errors
-/// The server's words.
+/// The server's error message.
 pub async fn tree_of(context: &Context, shoot: &Shoot) -> Result<Value, Error> {
     let row = catalogue::all().iter().find(|row| (row.group, row.kind) == (Shoot::GROUP, Shoot::KIND));
     let row = row.ok_or_else(|| Error::Failed("the catalogue has no Shoots".to_owned()))?;
@@ -196,7 +196,7 @@ pub async fn tree_of(context: &Context, shoot: &Shoot) -> Result<Value, Error> {
 /// defaults, or the server's refusal. `tree`: the stored Shoot.
 ///
 /// # Errors
-/// The server does not answer.
+/// The server does not respond.
 pub async fn ask(
     context: &Context,
     old: &Shoot,
@@ -222,7 +222,7 @@ pub async fn ask(
 /// gardenlet of a Shoot's Seed.
 ///
 /// # Errors
-/// The server's words.
+/// The server's error message.
 pub async fn settings_of(
     context: &Context,
     shoot: &Shoot,
@@ -241,7 +241,7 @@ pub async fn settings_of(
 }
 
 impl Change {
-    /// What becomes of each pool, and why the API server takes none of it.
+    /// Returns the effect on each pool, and the reason if the API server refuses the change.
     ///
     /// # Errors
     /// The operation neither rotates credentials nor rolls pools.
@@ -253,7 +253,7 @@ impl Change {
         let mut new = self.new.clone();
         new.status.clone_from(&self.old.status);
         let mut asked = new.clone();
-        // What a server keeps is no part of the change.
+        // Metadata that the server keeps is not part of the change.
         for (to, from) in [(&mut new.metadata, &self.old.metadata), (&mut asked.metadata, &self.old.metadata)] {
             to.uid.clone_from(&from.uid);
             to.resource_version.clone_from(&from.resource_version);
@@ -358,7 +358,7 @@ impl Change {
         }
     }
 
-    /// Nodes of a pool: those that are there, else the fewest that it has.
+    /// Number of nodes of a pool: the actual one if known, otherwise the pool's minimum.
     fn nodes(&self, worker: &Worker) -> usize {
         if is_hibernation_enabled(&self.old.spec) {
             return 0;
@@ -367,7 +367,7 @@ impl Change {
         self.nodes.get(&worker.name).copied().unwrap_or(fewest)
     }
 
-    /// When gardenlet begins.
+    /// Time at which gardenlet begins.
     pub fn when(&self) -> String {
         let window = self.new.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.as_ref());
         match window.filter(|_| is_confined(&self.new.spec)) {
@@ -376,7 +376,7 @@ impl Change {
         }
     }
 
-    /// As scripts read it.
+    /// Formats the result as JSON for scripts.
     pub fn object(&self, pools: &[Pool]) -> Value {
         let named: Map<String, Value> = pools.iter().map(|pool| (pool.name.clone(), pool.object())).collect();
         json!({ "when": self.when(), "pools": named })
@@ -452,7 +452,7 @@ mod tests {
         assert_eq!(of(&[("a", "small"), ("b", "small")], "spec.region: no"), ["a none", "b none"]);
     }
 
-    /// A landscape of 1.120, whose pools have the first form of the hash, by the rules of a release.
+    /// A landscape of 1.120, whose pools have the first form of the hash, with the rules of a release.
     #[test]
     fn pools_of_the_first_form_roll_with_a_release_without_it() {
         for (minor, expected) in
@@ -528,7 +528,7 @@ mod tests {
         assert_eq!(change(2).as_deref(), Some("the pool is new: 2 nodes are made"));
     }
 
-    /// A cluster is served from the creation of its control plane on; its ID is there before.
+    /// A cluster is served from the creation of its control plane on; its ID exists before.
     #[tokio::test]
     async fn pools_have_no_nodes_before_the_control_plane() {
         let count = async |status: apimachinery::status::Status| {

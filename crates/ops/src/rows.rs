@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One change of one Shoot.
+//! One change of one Shoot, as a row.
 
 use domain::forecast::Change;
 use domain::worker_pool::Effect;
@@ -7,16 +7,16 @@ use serde_json::{Map, Value, json};
 
 use crate::show;
 
-/// A change and whose it is.
+/// A change with its Shoot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// `NAMESPACE/NAME`
+    /// `NAMESPACE/NAME` of the Shoot.
     pub shoot: String,
-    /// What happens.
+    /// The change.
     pub change: Change,
 }
 
-/// The keys of a row, in the order of the columns of CSV.
+/// Keys of a row, in the order of the CSV columns.
 pub const KEYS: [&str; 14] = [
     "time",
     "windowBegin",
@@ -35,7 +35,7 @@ pub const KEYS: [&str; 14] = [
 ];
 
 impl Row {
-    /// As scripts read it: every key, `failureReason` only for what fails.
+    /// Formats the row as JSON for scripts, with all keys; `failureReason` only for failures.
     pub fn object(&self) -> Value {
         let change = &self.change;
         let mut object = json!({
@@ -59,7 +59,7 @@ impl Row {
         object
     }
 
-    /// As a line of CSV (RFC 4180), its columns are [`KEYS`].
+    /// Formats the row as a line of CSV (RFC 4180) with columns [`KEYS`].
     pub fn csv(&self) -> String {
         let object = self.object();
         let cells: Vec<String> = KEYS.iter().map(|key| quoted(&text(&object[*key]))).collect();
@@ -67,7 +67,7 @@ impl Row {
     }
 }
 
-/// A value as a person reads it in a table.
+/// Formats a value for a table.
 pub fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -76,17 +76,17 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// A cell of CSV.
+/// Quotes a cell of CSV.
 pub fn quoted(cell: &str) -> String {
     if cell.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
 }
 
-/// The first line of CSV.
+/// Returns the header line of CSV.
 pub fn csv_header() -> String {
     KEYS.join(",")
 }
 
-/// What a change does to nodes, for a person.
+/// Effect of a change on nodes, as text.
 pub fn nodes(change: &Change) -> String {
     match change.effect {
         Effect::None if change.is_hibernated && change.failure.is_none() => "hibernated".to_owned(),
@@ -102,7 +102,7 @@ pub fn reason(change: &Change) -> String {
     }
 }
 
-/// An object of a count by name, for summaries.
+/// Returns a JSON object of counts by name, for summaries.
 pub(crate) fn counts(entries: impl IntoIterator<Item = (&'static str, usize)>) -> Map<String, Value> {
     entries.into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect()
 }

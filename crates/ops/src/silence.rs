@@ -92,7 +92,7 @@ impl Silence {
     }
 }
 
-/// `gardener-apiserver does not answer: REASON`.
+/// Formats the reason: `gardener-apiserver does not answer: REASON`.
 impl fmt::Display for Silence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} does not answer", Component::Apiserver.name())?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the versions of a landscape may run beside each other, and which may.
+//! Checks whether the versions of a landscape may run at the same time, and lists the versions that may.
 
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::Error;
 use crate::fleet::Fleet;
 
-/// A profile by its name.
+/// Returns the name of a profile.
 pub const fn name_of(profile: Profile) -> &'static str {
     match profile {
         Profile::Documents => "documents",
@@ -20,27 +20,27 @@ pub const fn name_of(profile: Profile) -> &'static str {
     }
 }
 
-/// A violated rule with whom it is about.
+/// A violated rule with the violating instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The rule.
+    /// The violated rule.
     pub rule: Rule,
-    /// The component that violates it, by its name.
+    /// Name of the violating component.
     pub component: &'static str,
-    /// Which of its instances, where there are several: a seed, an extension, a position.
+    /// Name of the violating instance among several: a seed, an extension, or a position.
     pub instance: Option<String>,
-    /// Version of the instance.
+    /// Version of the violating instance.
     pub version: Option<String>,
     /// `FILE:LINE` where the version is written.
     pub place: Option<String>,
-    /// In words.
+    /// Description of the violation.
     pub message: String,
 }
 
 impl Row {
     fn of(violation: &Violation, fleet: &Fleet, seen: &mut Vec<usize>, profile: Profile) -> Self {
         let landscape = &fleet.landscape;
-        // Instances of the same component and version are told one by one, each with its own name.
+        // Each of several instances with the same component and version is reported under its own name.
         let index = violation.offender.as_ref().and_then(|offender| {
             let all = landscape.instances.iter().enumerate();
             let mut own = all.filter(|(index, one)| *one == offender && !seen.contains(index));
@@ -64,7 +64,7 @@ impl Row {
         }
     }
 
-    /// As scripts read it.
+    /// Formats the row as JSON for scripts.
     pub fn object(&self) -> Value {
         json!({
             "rule": self.rule.to_string(),
@@ -76,7 +76,7 @@ impl Row {
     }
 }
 
-/// The violations of a landscape, in the order of the rules.
+/// Returns the violations of a landscape, in the order of the rules.
 pub fn rows(fleet: &Fleet, profile: Profile) -> Vec<Row> {
     let mut found = Vec::new();
     let (mut rule, mut seen) = (None, Vec::new());
@@ -90,10 +90,10 @@ pub fn rows(fleet: &Fleet, profile: Profile) -> Vec<Row> {
     found
 }
 
-/// Who may run beside gardener-apiservers of some versions.
+/// Returns the versions that may run at the same time as gardener-apiservers of the given versions.
 ///
 /// # Errors
-/// These may not run beside each other: the rule that they violate.
+/// The gardener-apiservers violate a rule themselves; the error names it.
 pub fn allowed(apiservers: &[GardenerVersion], profile: Profile) -> Result<Vec<Allowed>, Error> {
     let allowed = beside(apiservers, profile);
     if !allowed.is_empty() {
@@ -106,27 +106,27 @@ pub fn allowed(apiservers: &[GardenerVersion], profile: Profile) -> Result<Vec<A
     Err(Error::Failed(text.unwrap_or_default()))
 }
 
-/// What a rule says of a component.
+/// Result of a rule for a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// The rule is not about it, or it does not run.
+    /// The rule is not about the component, or the component does not run.
     Unconcerned,
-    /// It keeps the rule.
+    /// The component complies with the rule.
     Kept,
-    /// It violates it: in words, one for each offender.
+    /// The component violates the rule; a description of each violation.
     Violated(Vec<String>),
 }
 
-/// Rules by component: whether a landscape keeps each, and who does not.
+/// Compliance of a landscape with each rule, by component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matrix {
-    /// Components that run, in the order of their names in the documentation: the columns.
+    /// Running components, in the order of their names in the documentation: the columns.
     pub components: Vec<Component>,
     /// Rules with their cells, in the order of [`MATRIX_RULES`].
     pub rows: Vec<(Rule, Vec<Cell>)>,
 }
 
-/// Rules about what runs beside what, and whom each is about.
+/// Rules about components that run at the same time, with the components that each is about.
 pub const MATRIX_RULES: [(Rule, &[Component]); 8] = [
     (Rule::A1, &[Component::Apiserver]),
     (Rule::C1, &[Component::ControllerManager, Component::Scheduler, Component::AdmissionController]),
@@ -138,7 +138,7 @@ pub const MATRIX_RULES: [(Rule, &[Component]); 8] = [
     (Rule::E1, &[Component::Extension]),
 ];
 
-/// The matrix of a landscape.
+/// Returns the matrix of a landscape.
 pub fn matrix(landscape: &Landscape, profile: Profile) -> Matrix {
     let runs = |component: &Component| landscape.instances.iter().any(|one| one.component == *component);
     let components: Vec<Component> = Component::ALL.into_iter().filter(runs).collect();
@@ -160,10 +160,10 @@ pub fn matrix(landscape: &Landscape, profile: Profile) -> Matrix {
     Matrix { rows: rows.collect(), components }
 }
 
-/// Notes W1 to W7 about what is legal and unwise, as far as they are about a running landscape. W2 is about none of our landscapes:
-/// the cluster of gardener-operator is no Seed. W7 is about the minor after the newest gardener-apiserver, W4 about the first of
-/// the newest gardener-apiserver's version and the minor after it. W3 is about
-/// the version that is emulated: Shoots outside of its list go on in profile `documents`, and fail in profile `upstream`.
+/// Notes W1 to W7 about legal but risky states, as far as they apply to a running landscape. W2 never applies: the cluster
+/// of gardener-operator is no Seed. W7 is about the minor after the newest gardener-apiserver, W4 about the first of the
+/// newest gardener-apiserver's version and the minor after it. W3 is about the emulated version: Shoots with a version
+/// outside of its list continue to work in profile `documents`, and fail in profile `upstream`.
 pub fn unwise(
     landscape: &Landscape,
     gardener: &str,
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_matrix_says_who_violates_which_rule() {
+    fn the_matrix_has_the_violations_of_each_component() {
         let instance = |component: Component, version: &str| Instance::new(component, version);
         let instances = vec![
             instance(Component::Apiserver, "v1.120.0"),

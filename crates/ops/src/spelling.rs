@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Words: what somebody probably meant who wrote a name that does not exist, and the number of what is counted.
+//! Suggestions for misspelt names, and nouns with counts.
 
 use std::fmt::Display;
 
-/// How many letters must be put in, taken out or changed to make one word of the other.
+/// Number of letters to insert, remove or change to turn one word into the other.
 pub use strsim::levenshtein as distance;
 
-/// `1 node`, `2 nodes`.
+/// Formats a count with a noun: `1 node`, `2 nodes`.
 pub fn plural<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
     counted(count, noun, &format!("{noun}s"))
 }
 
-/// `1 moves`, `2 move`.
+/// Formats a count with a verb: `1 moves`, `2 move`.
 pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
     let noun = if count == N::from(1) { one } else { many };
     format!("{count} {noun}")
 }
 
-/// The first names, and how many more there are: `a, b and 2 more`.
+/// Lists the first names and the number of the others: `a, b and 2 more`.
 pub fn first_of<'a>(names: impl Iterator<Item = &'a str>, shown: usize) -> String {
     let names: Vec<&str> = names.collect();
     let more = if names.len() > shown { format!(" and {} more", names.len() - shown) } else { String::new() };
     format!("{}{more}", names[..names.len().min(shown)].join(", "))
 }
 
-/// A hint with the known name that is nearest, whatever its case; empty if none is known.
+/// Returns a hint with the nearest known name, ignoring case; empty if none is known.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let nearest = known.min_by_key(|known| (distance(&name.to_lowercase(), &known.to_lowercase()), *known));
     nearest.map(|known| format!("the nearest is `{known}`")).unwrap_or_default()

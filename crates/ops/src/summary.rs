@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A forecast counted: by week, project or version, and as a whole.
+//! Counts of a forecast: by week, project or version, and in total.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,21 @@ use serde_json::{Value, json};
 use crate::rows::{Row, counts};
 use crate::spelling::{counted, plural};
 
-/// What rows are counted by.
+/// Key by which rows are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// Calendar week (Monday, UTC)
+    /// Calendar week, starting on Monday, UTC.
     Week,
-    /// Namespace of the Shoots
+    /// Namespace of the Shoots.
     Project,
-    /// Version that is left
+    /// Version before the change.
     Version,
-    /// Nothing: each change is a row
+    /// No grouping: each change is a row.
     None,
 }
 
 impl By {
-    /// The column's name.
+    /// Name of the key column.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Week => "week",
@@ -53,10 +53,10 @@ impl By {
     }
 }
 
-/// The columns of a summary behind its key.
+/// Columns of a summary after the key column.
 pub const COLUMNS: [&str; 6] = ["shoots", "changes", "forced", "failed", "poolsRolled", "poolsRestarted"];
 
-/// Rows counted by something: one object a group, in order.
+/// Counts rows by a key: one object per group, in order.
 pub fn grouped(rows: &[Row], by: By) -> Vec<Value> {
     let mut groups: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in rows {
@@ -79,12 +79,12 @@ pub fn grouped(rows: &[Row], by: By) -> Vec<Value> {
         .collect()
 }
 
-/// How often nodes of a pool are concerned: changes of one run count once for each pool. A change of the control plane
-/// stands for one pool at least; the others of the Shoot that follow it are not told one by one.
+/// Number of effects on pools: all changes of one run count once per pool. A change of the control plane counts as at least
+/// one pool; the other pools that follow it are not listed individually.
 fn pools<'a>(rows: impl Iterator<Item = &'a Row>, is_counted: impl Fn(Effect) -> bool) -> usize {
     let concerned = rows.filter(|row| is_counted(row.change.effect));
     let runs: BTreeSet<_> = concerned.map(|row| (&row.shoot, row.change.time, &row.change.pool)).collect();
-    // The control plane's change rolls the same pools as a change of the pool itself at the same instant.
+    // The change of the control plane rolls the same pools as a simultaneous change of the pool itself.
     let named: BTreeSet<_> = runs.iter().filter(|(.., pool)| pool.is_some()).map(|run| (run.0, run.1)).collect();
     let alone = runs.iter().filter(|(shoot, time, pool)| pool.is_none() && !named.contains(&(*shoot, *time)));
     runs.iter().filter(|(.., pool)| pool.is_some()).count() + alone.count()

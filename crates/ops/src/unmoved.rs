@@ -41,7 +41,7 @@ impl Prospect {
         }
     }
 
-    /// The sentence for one Shoot, without its subject.
+    /// Formats the prospect of one Shoot as a sentence without its subject.
     pub fn sentence(&self, until: DateTime<Utc>) -> String {
         match self {
             Self::Later(change) => {
@@ -54,7 +54,7 @@ impl Prospect {
     }
 }
 
-/// A sentence about the first change after a run that changes no version; None if there is none.
+/// Returns a sentence about the first change after a run that changes no version; None if there is none.
 pub fn later(next_change: &Next) -> Option<String> {
     match next_change {
         Next::Never => None,
@@ -63,7 +63,7 @@ pub fn later(next_change: &Next) -> Option<String> {
     }
 }
 
-/// The part of a change that several Shoots have in common.
+/// Part of a change that several Shoots have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
     subject: Subject,
@@ -87,7 +87,7 @@ impl Step {
     }
 }
 
-/// `2027-02-28T22:14:11Z kubernetes 1.31.1 to 1.32.2, forced`.
+/// Formats a change: `2027-02-28T22:14:11Z kubernetes 1.31.1 to 1.32.2, forced`.
 fn next(step: &Step, at: DateTime<Utc>) -> String {
     let mut text = format!("{} {}", show(at), step.subject.as_str());
     for (word, version) in [(" ", &step.from), (" to ", &step.to)] {
@@ -104,7 +104,7 @@ fn next(step: &Step, at: DateTime<Utc>) -> String {
     text
 }
 
-/// Shoots with the same prospect, as one line.
+/// Key under which Shoots with the same prospect are grouped on one line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Later(Step),
@@ -113,7 +113,7 @@ enum Key {
     Unknown(String),
 }
 
-/// A line for each prospect: number of Shoots, prospect, the first `shown` names. `until`: end of the forecast.
+/// Returns a line for each prospect: number of Shoots, prospect, the first `shown` names. `until`: end of the forecast.
 pub fn lines(all: &[Unmoved], until: DateTime<Utc>, shown: usize) -> Vec<String> {
     let mut groups: BTreeMap<Key, (DateTime<Utc>, Vec<&str>)> = BTreeMap::new();
     for unmoved in all {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happens to the users of each version that profiles offer: Shoots and worker pools, version by version.
+//! Effects of maintenance on the users of each offered version: Shoots and worker pools, version by version.
 //!
-//! What maintenance does is not decided here: the changes are those of a [`Forecast`], and why a version stays is what
-//! [`crate::explain`] says.
+//! Maintenance is not computed here: the changes are those of a [`Forecast`], and the reasons for which a version stays
+//! come from [`crate::explain`].
 
 use domain::versions::Moment;
 use std::cmp::Reverse;
@@ -18,14 +18,14 @@ use crate::forecast::Forecast;
 use crate::world::{ProfileKey, World, name_of};
 use crate::{explain, show};
 
-/// Who uses a version.
+/// Users of a version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// `kubernetes`, or the name of an image.
     pub subject: String,
     /// The version.
     pub version: String,
-    /// In the order of their names, control planes before pools.
+    /// Users ordered by name, control planes before pools.
     pub users: Vec<User>,
 }
 
@@ -36,20 +36,20 @@ pub struct User {
     pub shoot: String,
     /// The worker pool; `None`: the control plane, and the pools that follow it.
     pub pool: Option<String>,
-    /// What happens to it first.
+    /// First change, or the reason for which there is none.
     pub fate: Fate,
 }
 
-/// What happens to a user of a version.
+/// Effect of maintenance on a user of a version.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
-    /// Maintenance changes it, or fails to.
+    /// Maintenance changes the version, or fails to do so.
     Changes(Change),
-    /// Nothing happens, and why.
+    /// The version does not change, with the reason.
     Stays(String),
 }
 
-/// The users of each version, by what a forecast from `now` on says: Kubernetes first, the highest version first.
+/// Groups the users by version with a forecast from `now` on: Kubernetes first, the highest version first.
 pub fn of(world: &World, forecast: &Forecast, now: DateTime<Utc>) -> Vec<Group> {
     let offers = world.offers();
     let mut changes: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();

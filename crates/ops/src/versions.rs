@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What CloudProfiles offer at an instant, who uses it, and what comes after it.
+//! Versions that CloudProfiles offer at an instant, their users and their successors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,29 +24,29 @@ pub struct Row {
     pub profile: String,
     /// `kubernetes`, or the name of a machine image.
     pub subject: String,
-    /// As the profile writes it.
+    /// Version as written in the profile.
     pub version: String,
-    /// Whether it is the one to show to users as the default: the highest supported one, else the highest unclassified one.
+    /// True if it is the default to show to users: the highest supported version, otherwise the highest unclassified one.
     pub is_default: bool,
-    /// At the instant.
+    /// State at the instant.
     pub state: State,
-    /// When it expires, or did.
+    /// Expiration date; may be in the past.
     pub expires: Option<DateTime<Utc>>,
-    /// Whole days until then; negative when it has passed, on its day already.
+    /// Whole days until expiration; negative once it has passed, even on the same day.
     pub days_left: Option<i64>,
-    /// Where an automatic update goes to.
+    /// Target of an automatic update.
     pub automatic_target: Option<String>,
-    /// Where maintenance goes to when the version has expired.
+    /// Target of the forced update once the version has expired.
     pub forced_target: Option<String>,
-    /// Shoots that use it: of Kubernetes as the version of the control plane, of an image in some pool.
+    /// Number of Shoots that use it: Kubernetes as the control plane's version, an image in some pool.
     pub shoots: usize,
-    /// Worker pools that use it: of Kubernetes as a version of their own.
+    /// Number of worker pools that use it: Kubernetes as the pool's own version.
     pub pools: usize,
-    /// Whether the API lets it be removed from the profile.
+    /// True if the API allows its removal from the profile.
     pub is_removable: bool,
 }
 
-/// The keys of a row's object, in the order of columns.
+/// Keys of a row's object, in the order of the columns.
 pub const KEYS: [&str; 12] = [
     "profile",
     "subject",
@@ -63,7 +63,7 @@ pub const KEYS: [&str; 12] = [
 ];
 
 impl Row {
-    /// As scripts read it: [`KEYS`].
+    /// Formats the row as JSON for scripts, with keys [`KEYS`].
     pub fn object(&self) -> Value {
         json!({
             "profile": self.profile,
@@ -82,26 +82,26 @@ impl Row {
     }
 }
 
-/// What profiles offer, and what is wrong with it.
+/// Versions that profiles offer, with warnings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
-    /// Kubernetes first, then images in the profile's order; of each the highest version first.
+    /// Kubernetes first, then images in the profile's order; each with the highest version first.
     pub rows: Vec<Row>,
-    /// Sentences that begin with the name of the profile.
+    /// Sentences that begin with the profile's name.
     pub warnings: Vec<String>,
 }
 
-/// Who uses the versions of a profile, counted.
+/// Numbers of users of a profile's versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
-    /// Shoots with a version of Kubernetes, and pools with one of their own.
+    /// Numbers of Shoots with a version of Kubernetes, and of pools with their own version.
     kubernetes: BTreeMap<String, (usize, usize)>,
-    /// Shoots with a version of an image in some pool, and those pools; by image and version.
+    /// Numbers of Shoots with an image version in some pool, and of those pools; by image and version.
     images: BTreeMap<(String, String), (usize, usize)>,
 }
 
 impl Uses {
-    /// By Shoots.
+    /// Counts the users among Shoots.
     pub fn of<'a>(shoots: impl IntoIterator<Item = &'a Shoot>) -> Self {
         let mut uses = Self::default();
         for shoot in shoots {
@@ -116,7 +116,7 @@ impl Uses {
         uses
     }
 
-    /// By rows of Shoots.
+    /// Counts the users among rows of Shoots.
     pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a ShootRow>) -> Self {
         let mut uses = Self::default();
         for row in rows {
@@ -127,7 +127,7 @@ impl Uses {
         uses
     }
 
-    /// A Shoot, and of each pool of it: a version of Kubernetes of its own, and its image with the version.
+    /// Counts a Shoot; `pools`: each pool's own Kubernetes version, and its image with the version.
     fn add<'a>(&mut self, version: &str, pools: impl Iterator<Item = (Option<&'a str>, Option<(&'a str, &'a str)>)>) {
         let kubernetes = |uses: &mut Self, version: &str, (shoots, pools): (usize, usize)| {
             let (all_shoots, all_pools) = entry(&mut uses.kubernetes, version);
@@ -149,7 +149,7 @@ impl Uses {
         }
     }
 
-    /// Shoots with a version of Kubernetes, and pools with one of their own.
+    /// Numbers of Shoots with a version of Kubernetes, and of pools with their own version.
     pub fn of_kubernetes(&self, version: &str) -> (usize, usize) {
         self.kubernetes.get(version).copied().unwrap_or_default()
     }
@@ -159,7 +159,7 @@ impl Uses {
     }
 }
 
-/// The counts of a key, which is copied only when it is new.
+/// Returns the counts of a key, which is copied only if it is new.
 fn entry<'a>(map: &'a mut BTreeMap<String, (usize, usize)>, key: &str) -> &'a mut (usize, usize) {
     if !map.contains_key(key) {
         map.insert(key.to_owned(), (0, 0));
@@ -167,24 +167,25 @@ fn entry<'a>(map: &'a mut BTreeMap<String, (usize, usize)>, key: &str) -> &'a mu
     map.get_mut(key).expect("it was put there")
 }
 
-/// Instant and rules by which versions are looked at.
+/// Instant and rules for evaluating versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// The instant.
+    /// Instant of the evaluation.
     pub now: DateTime<Utc>,
-    /// Documents or upstream.
+    /// Profile of the rules: documents or upstream.
     pub profile: Profile,
     /// Release of Gardener.
     pub release: Release,
 }
 
-/// What the profiles of a world offer at an instant: all, or the one with a name. `None`: there is no such profile.
+/// Returns the versions that a world's profiles offer at an instant, for all profiles or one. `None`: there is no such
+/// profile.
 pub fn offered(world: &World, wanted: Option<&str>, now: DateTime<Utc>, profile: Profile) -> Option<Offered> {
     let uses = |key: &ProfileKey| Uses::of(world.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key));
     offered_to(&world.offers(), &uses, wanted, Rules { now, profile, release: world.release })
 }
 
-/// As [`offered`], of profiles and of who uses each.
+/// Returns the versions that profiles offer, like [`offered`], with the users of each.
 pub fn offered_to(
     offers: &BTreeMap<ProfileKey, CloudProfileSpec>,
     uses: &dyn Fn(&ProfileKey) -> Uses,
@@ -205,7 +206,7 @@ pub fn offered_to(
     found
 }
 
-/// One profile at an instant.
+/// A profile at an instant.
 struct View<'a> {
     name: String,
     offered: &'a CloudProfileSpec,
@@ -218,7 +219,7 @@ impl View<'_> {
         Moment::new(self.rules.now, self.rules.release)
     }
 
-    /// An instant, now or later, at which a version with an expiration date has expired.
+    /// Instant, not before now, at which a version with an expiration date has expired.
     fn expired(&self, date: DateTime<Utc>) -> Moment {
         self.at().at((date + TimeDelta::nanoseconds(1)).max(self.rules.now))
     }
@@ -336,7 +337,7 @@ impl View<'_> {
         }
     }
 
-    /// Versions that are in use and not offered.
+    /// Adds warnings about versions that are used but not offered.
     fn warn_of_users(&self, warnings: &mut Vec<String>) {
         let mut unknown: BTreeMap<(String, String), usize> = BTreeMap::new();
         let mut use_of = |subject: &str, version: &str, is_known: bool, count: usize| {
@@ -358,7 +359,7 @@ impl View<'_> {
         }
     }
 
-    /// Minors whose next one is missing while a higher one is offered, without those of which this is said already.
+    /// Warnings about minors whose successor is missing while a higher one is offered, except those in `told`.
     fn gaps(&self, told: &BTreeSet<(u64, u64)>) -> Vec<String> {
         let versions = &self.offered.kubernetes.versions;
         let minors: BTreeSet<(u64, u64)> = versions
@@ -380,7 +381,7 @@ impl View<'_> {
             .collect()
     }
 
-    /// Why no version follows one of Kubernetes when it expires.
+    /// Reason for which no version of Kubernetes follows at expiration.
     fn dead_end(&self, version: &str, then: Moment, has_expired: bool) -> String {
         let missing = match gap(&self.offered.kubernetes.versions, version, then) {
             Some(Gap::Unreadable) => return "is no version".to_owned(),
@@ -396,12 +397,12 @@ impl View<'_> {
     }
 }
 
-/// Whole days until a date; negative when it has passed, on its day already.
+/// Whole days until a date; negative once it has passed, even on the same day.
 fn days_left(date: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
     (date - now).num_seconds().div_euclid(24 * 60 * 60)
 }
 
-/// The automatic and the forced target of a version.
+/// Returns the automatic and the forced target of a version.
 fn targets<V: Expirable>(
     versions: &[V],
     version: &str,
@@ -415,12 +416,12 @@ fn targets<V: Expirable>(
     (target(false), target(true))
 }
 
-/// The automatic and the forced target of an image version, for a pool that can run every version.
+/// Returns the automatic and the forced target of an image version, for a pool that can run every version.
 fn image_targets(image: &MachineImage, version: &str, at: Moment) -> (Option<String>, Option<String>) {
     targets(&image.versions, version, Strategy::of_image(image.update_strategy.as_deref()), at)
 }
 
-/// Highest first; what does not parse comes last.
+/// Sorts with the highest version first; invalid versions are last.
 fn sorted<'a, V: Expirable + 'a>(entries: impl Iterator<Item = &'a V>) -> Vec<&'a V> {
     let mut entries: Vec<&V> = entries.collect();
     entries.sort_by_key(|entry| std::cmp::Reverse(Version::parse(entry.version()).ok()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Words of Gardener and of a landscape.
+//! Glossary of terms of Gardener and of a landscape.
 //!
 //! Source: docs/usage/shoot/{shoot_status,shoot_operations,shoot_maintenance}.md, docs/concepts/gardenlet.md,
 //! docs/deployment/version_skew_policy.md, pkg/apis/core/v1beta1/constants @ v1.120.0.
@@ -7,22 +7,22 @@
 use api::constants::{annotation, classification, condition, label, operation};
 use api::joined;
 
-/// A word.
+/// A term.
 #[derive(Debug)]
 pub struct Word {
-    /// As it is shown, other spellings behind it.
+    /// Displayed name, followed by other spellings.
     pub names: &'static [&'static str],
-    /// What it is.
+    /// Kind of the term.
     pub kind: &'static str,
-    /// In a sentence without its full stop.
+    /// Meaning, a sentence without its full stop.
     pub means: &'static str,
-    /// By whom, where and when.
+    /// Component or user that sets it, with the place or time.
     pub set: &'static str,
-    /// What to do.
+    /// Advice for users.
     pub to_do: &'static str,
 }
 
-/// A row of a table of words: names, kind, meaning, who sets it, what to do.
+/// Returns a row of the glossary: names, kind, meaning, origin, advice.
 pub const fn word(
     names: &'static [&'static str],
     kind: &'static str,
@@ -47,14 +47,14 @@ const PHASE: &str = "state of an operation";
 const CARE: &str = "by gardenlet's care controller, in .status.conditions";
 const CONSTRAINED: &str = "by gardenlet's care controller, in .status.constraints";
 
-/// A value of the operation annotation, alone and behind the annotation.
+/// Names of a value of the operation annotation: alone, and after the annotation.
 macro_rules! operation_names {
     ($name:ident) => {
         &[operation::$name, joined!(annotation::OPERATION, "=", operation::$name)]
     };
 }
 
-/// All of them.
+/// All terms.
 #[rustfmt::skip]
 pub const WORDS: &[Word] = &[
     word(&[condition::API_SERVER_AVAILABLE], SHOOT, "the Shoot's kube-apiserver answers /healthz within its time-out", CARE,
@@ -140,7 +140,7 @@ pub const WORDS: &[Word] = &[
     word(operation_names!(RECONCILE), OPERATION, "reconcile now, not in the next window", "by a user", "nothing"),
     word(operation_names!(RETRY), OPERATION, "try again what is Failed", "by a user who has repaired the cause", "nothing"),
     word(operation_names!(MAINTAIN), OPERATION, "carry maintenance out now, whatever the window says", "by a user", "nothing"),
-    word(operation_names!(ROTATE_CA_START), OPERATION, "begin to replace the Shoot's CAs: new ones are trusted beside the old", "by the owner",
+    word(operation_names!(ROTATE_CA_START), OPERATION, "begin to replace the Shoot's CAs: new ones are trusted in addition to the old", "by the owner",
         "update every kubeconfig and client, then gardener.cloud/operation=rotate-ca-complete"),
     word(operation_names!(ROTATE_CA_COMPLETE), OPERATION, "end it: the old CAs are trusted no more", "by the owner, after rotate-ca-start has been Prepared", "nothing"),
     word(operation_names!(ROTATE_CREDENTIALS_START), OPERATION, "begin to rotate all credentials of the Shoot", "by the owner",
@@ -154,8 +154,8 @@ pub const WORDS: &[Word] = &[
         "renew tokens that were copied, then gardener.cloud/operation=rotate-serviceaccount-key-complete"),
     word(operation_names!(ROTATE_ETCD_ENCRYPTION_KEY_START), OPERATION, "begin to replace the key that encrypts etcd's content; no node is replaced", "by the owner",
         "gardener.cloud/operation=rotate-etcd-encryption-key-complete once it is Prepared"),
-    word(operation_names!(ROTATE_SSH_KEYPAIR), OPERATION, "a new SSH key pair for the nodes; the old one stays in Secret NAME.ssh-keypair.old", "by the owner", "read Secret NAME.ssh-keypair anew"),
-    word(operation_names!(ROTATE_OBSERVABILITY_CREDENTIALS), OPERATION, "a new password for monitoring", "by the owner", "read Secret NAME.monitoring anew"),
+    word(operation_names!(ROTATE_SSH_KEYPAIR), OPERATION, "a new SSH key pair for the nodes; the old one stays in Secret NAME.ssh-keypair.old", "by the owner", "read Secret NAME.ssh-keypair again"),
+    word(operation_names!(ROTATE_OBSERVABILITY_CREDENTIALS), OPERATION, "a new password for monitoring", "by the owner", "read Secret NAME.monitoring again"),
     word(operation_names!(FORCE_IN_PLACE_UPDATE), OPERATION, "take an update although pending in-place updates of nodes would be overtaken", "by the owner",
         "only if the nodes that wait are broken"),
     word(&[annotation::MAINTENANCE_OPERATION], ANNOTATION, "as gardener.cloud/operation, in the next maintenance window", "by a user; moved over by gardener-controller-manager",
@@ -205,7 +205,7 @@ pub const WORDS: &[Word] = &[
     word(&["upstream", "profile upstream"], "profile", "where the requirements documents and upstream's code differ, the code holds", "by `terrarium up --profile`, for good", "docs/fidelity.md names each difference"),
 ];
 
-/// What a word means, by one of its names.
+/// Returns the meaning of a term by one of its names.
 pub fn meaning(name: &str) -> Option<&'static str> {
     WORDS.iter().find(|word| word.names.contains(&name)).map(|word| word.means)
 }

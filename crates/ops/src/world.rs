@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CloudProfiles, NamespacedCloudProfiles and Shoots, as manifests give them or a landscape has them.
+//! CloudProfiles, NamespacedCloudProfiles and Shoots from manifests or a landscape.
 //!
-//! **Invariants.** Everything is defaulted as the API server would. A Shoot keeps its place among the manifests.
+//! **Invariants.** All objects have the defaults of the API server. Shoots keep the order of the manifests.
 
 use std::collections::BTreeMap;
 
@@ -21,35 +21,35 @@ use crate::{Error, fleet};
 /// Profiles and Shoots.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// Release of Gardener by whose rules they live.
+    /// Release of Gardener whose rules apply.
     pub release: Release,
-    /// CloudProfiles in the order in which they were given.
+    /// CloudProfiles in the order of the input.
     pub cloud_profiles: Vec<CloudProfile>,
-    /// NamespacedCloudProfiles, of any namespace.
+    /// NamespacedCloudProfiles of all namespaces.
     pub namespaced: Vec<NamespacedCloudProfile>,
-    /// Shoots, of any namespace.
+    /// Shoots of all namespaces.
     pub shoots: Vec<Shoot>,
-    /// Gate `DisableNginxIngressInShoot` of gardener-controller-manager.
+    /// State of feature gate `DisableNginxIngressInShoot` of gardener-controller-manager.
     pub disables_nginx_ingress: bool,
-    /// How pools are hashed, of Shoots of which that is known, by `NAMESPACE/NAME`.
+    /// Forms of the pools' hashes, for Shoots with known ones, by `NAMESPACE/NAME`.
     forms: BTreeMap<String, PoolForms>,
-    /// What was left out, and what is taken for granted.
+    /// Notes about ignored input and assumptions.
     pub notes: Vec<String>,
-    /// What there is to say about manifests.
+    /// Results of reading the manifests.
     pub(super) remarks: Remarks,
 }
 
-/// A profile as a Shoot refers to it.
+/// Reference of a Shoot to a profile.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProfileKey {
-    /// Of a NamespacedCloudProfile.
+    /// Namespace of a NamespacedCloudProfile; `None`: it is a CloudProfile.
     pub namespace: Option<String>,
-    /// Its name.
+    /// Name of the profile.
     pub name: String,
 }
 
 impl ProfileKey {
-    /// The profile that a Shoot refers to.
+    /// Returns the profile of a Shoot.
     pub fn of(shoot: &Shoot) -> Self {
         let reference = cloud_profile::reference(&shoot.spec);
         let is_namespaced = reference.as_ref().is_some_and(|reference| reference.kind == NAMESPACED_CLOUD_PROFILE);
@@ -59,7 +59,7 @@ impl ProfileKey {
         }
     }
 
-    /// `NAME`, or `NAMESPACE/NAME`.
+    /// Formats the key as `NAME` or `NAMESPACE/NAME`.
     pub fn shown(&self) -> String {
         match &self.namespace {
             None => self.name.clone(),
@@ -68,7 +68,7 @@ impl ProfileKey {
     }
 }
 
-/// `CloudProfile "aws"`.
+/// Formats the key as `CloudProfile "aws"`.
 impl std::fmt::Display for ProfileKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.namespace {
@@ -79,7 +79,7 @@ impl std::fmt::Display for ProfileKey {
 }
 
 impl World {
-    /// Nothing, by the rules of a release.
+    /// Returns a world without objects, with the rules of a release.
     pub fn new(release: Release) -> Self {
         Self {
             release,
@@ -93,10 +93,10 @@ impl World {
         }
     }
 
-    /// From a landscape that runs, by the rules of a release.
+    /// Reads the world of a running landscape, with the rules of a release.
     ///
     /// # Errors
-    /// The server's words.
+    /// The server's error message.
     pub async fn of_landscape(context: &Context, release: Release) -> Result<Self, Error> {
         let all = ListOptions::default();
         let shoots: Vec<Shoot> = Api::all(context, cluster::GARDEN).list(&all).await?.0;
@@ -119,10 +119,10 @@ impl World {
         self.forms = forms.collect();
     }
 
-    /// As [`World::of_landscape`], of one Shoot: no other Shoot is asked for.
+    /// Reads the world of one Shoot, like [`World::of_landscape`], without requests for other Shoots.
     ///
     /// # Errors
-    /// The server's words.
+    /// The server's error message.
     pub async fn of_shoot(context: &Context, shoot: &Shoot, release: Release) -> Result<Self, Error> {
         let all = ListOptions::default();
         let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref());
@@ -145,12 +145,12 @@ impl World {
         Ok(world)
     }
 
-    /// How the pools of a Shoot are hashed; where that is not known, as new ones are.
+    /// Returns the forms of the hashes of a Shoot's pools; if they are not known, those of new pools.
     pub fn forms(&self, shoot: &Shoot) -> PoolForms {
         self.forms.get(&name_of(shoot)).cloned().unwrap_or_else(|| pool_forms(self.release))
     }
 
-    /// Notes versions and images that Shoots use and their profiles do not have.
+    /// Adds notes about versions and images that Shoots use and their profiles do not offer.
     pub fn note_unoffered(&mut self) {
         let offers = self.offers();
         let mut found: BTreeMap<(ProfileKey, String), (String, usize)> = BTreeMap::new();
@@ -187,8 +187,8 @@ impl World {
         }
     }
 
-    /// What each profile offers. A NamespacedCloudProfile whose parent is not given offers what its status says; if that
-    /// says nothing, what it offers is not known.
+    /// Returns the offer of each profile. A NamespacedCloudProfile without its parent has the offer of its status; without
+    /// that, its offer is not known.
     pub fn offers(&self) -> BTreeMap<ProfileKey, CloudProfileSpec> {
         let whole = |profile: &CloudProfile| ProfileKey { namespace: None, name: profile.metadata.name.clone() };
         let mut offers: BTreeMap<ProfileKey, CloudProfileSpec> =
@@ -207,7 +207,7 @@ impl World {
     }
 }
 
-/// The forms that the control plane of a Shoot remembers.
+/// Forms that the control plane of a Shoot has stored.
 fn forms_of(shoot: &Shoot, keys: &[Secret], release: Release) -> Option<PoolForms> {
     let own = keys.iter().find(|secret| secret.metadata.namespace == shoot.status.technical_id)?;
     let stored: Vec<StoredKeys> = yaml::from_slice(&own.data.get(StoredKeys::DATA)?.0).ok()?;
@@ -216,7 +216,7 @@ fn forms_of(shoot: &Shoot, keys: &[Secret], release: Release) -> Option<PoolForm
     Some(PoolForms { pools, others: latest.into(), release })
 }
 
-/// `NAMESPACE/NAME`.
+/// Returns `NAMESPACE/NAME`.
 pub fn name_of(shoot: &Shoot) -> String {
     format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name)
 }

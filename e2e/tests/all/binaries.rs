@@ -238,6 +238,6 @@ fn a_binary_joins_the_landscape_of_a_kubeconfig() {
     let refused = run(Program::Scheduler, &["--kubeconfig", &kubeconfig]);
     let error = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(1), "{error}");
-    in_order(&error, &["error: cannot join the landscape: ", "gardener-scheduler runs beside its host only"]);
+    in_order(&error, &["error: cannot join the landscape: ", "gardener-scheduler runs only together with its host"]);
     sandbox.terrarium(&["down"]);
 }

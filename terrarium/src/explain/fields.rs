@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fields, feature gates and components that the requirements documents speak of, and notes about versions.
+//! Fields, feature gates and components in the requirements documents, and notes about versions.
 //!
-//! A field has its path for a name; the end of the path names it, too: `updateStrategy`.
+//! A field is named by its path, or by the end of its path: `updateStrategy`.
 //!
 //! Source: docs/usage/shoot/{shoot_maintenance,shoot_updates,shoot_versions}.md, docs/deployment/version_skew_policy.md
 //! @ v1.120.0.
@@ -26,7 +26,7 @@ const NOTED: &str =
 const TASK: &str = "value of shoot.gardener.cloud/tasks";
 const MANAGER: &str = "by gardener-controller-manager in each maintenance; taken away when it is done";
 
-/// All of them.
+/// All fields.
 #[rustfmt::skip]
 pub(super) const FIELDS: &[Word] = &[
     word(&["spec.maintenance.timeWindow", "maintenance time window"], SHOOT, "when maintenance may begin: between 30 minutes and 6 hours a day; new maintenance begins until 15 minutes before its end", "by the Shoot's owner; drawn by gardener-apiserver where it is left out",
@@ -105,7 +105,7 @@ pub(super) const FIELDS: &[Word] = &[
     word(&["W6", "OutOfMaintenance"], NOTE, "a component's minor is three or more behind the newest release, and gets no fixes any more", NOTED, "raise it minor by minor"),
     word(&["W7", "NodesReplaced"], NOTE, "worker pools have the first form of the hash, which Gardener 1.146 removes: its first reconciliation replaces their nodes", NOTED, "a roll-out of the pool with gate NewWorkerPoolHash on gives it the second form before"),
     word(&["upgrade order", "upgrade"], "order of steps", "in which Gardener's components get to another version, so that no rule about versions is violated on the way: gardener-operator, gardener-apiserver, the rest of the control plane, gardenlets, extensions", "docs/deployment/version_skew_policy.md", "`terrarium upgrade plan --to V` prints it, `terrarium upgrade check -f PLAN.yaml` judges one"),
-    word(&["skew"], "distance of versions", "how many minors two components may be apart", "docs/deployment/version_skew_policy.md", "`terrarium skew check` says whether it is kept, `terrarium skew table` what may run beside a version; rules are A1, C1, C2, G1, G2, O1, O2, E1"),
+    word(&["skew"], "distance of versions", "how many minors two components may be apart", "docs/deployment/version_skew_policy.md", "`terrarium skew check` says whether it is kept, `terrarium skew table` which versions may run together with one; rules are A1, C1, C2, G1, G2, O1, O2, E1"),
     word(&["CloudProfile"], "kind", "what a landscape offers: Kubernetes versions, machine images and types, regions", "by the operator", "`terrarium versions` reads it with states, targets and users"),
     word(&["NamespacedCloudProfile"], "kind", "a CloudProfile of one Project: its parent's, with changes", "by a Project's member", "`terrarium versions NAMESPACE/NAME`"),
     word(&["PodDisruptionBudget"], "kind", "how many pods of an application must stay; drains wait for it", "by the owner of the application, in the Shoot's cluster", "one that allows nothing holds a roll-out until machineDrainTimeout"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Feature gates of the known releases that have no effect in a landscape, by the table of `domain::skew::releases`.
 //!
-//! A gate with an effect has a word of its own in `fields` or `releases`.
+//! A gate with an effect has its own entry in `fields` or `releases`.
 
 use domain::skew::Component;
 use domain::skew::releases::{GateRow, rows_of_gate};

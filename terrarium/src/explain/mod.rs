@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium explain`: what a word means that a landscape uses, where it is set, and what to do.
+//! `terrarium explain`: meaning and origin of a word that a landscape uses, and advice.
 //!
-//! Needs no landscape. Words of Gardener are in [`ops::words`], [`fields`] and [`releases`], a row each; other feature
-//! gates are in [`gates`], tasks are those of the flows.
+//! It works without a landscape. Words of Gardener are in [`ops::words`], [`fields`] and [`releases`], one row each; other
+//! feature gates are in [`gates`], and tasks are those of the flows.
 
 mod fields;
 mod gates;
@@ -21,13 +21,13 @@ use ops::spelling::distance;
 use ops::words::{WORDS, Word};
 use releases::RELEASES;
 
-/// Words that are offered for one that is not known.
+/// Number of words that are offered for an unknown one.
 const OFFERED: usize = 3;
 
 /// Say what a condition, reason, annotation, field, rule, phase, error code or task means
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The word, as a landscape shows it: `EveryNodeReady`, `ERR_INFRA_QUOTA_EXCEEDED`, `C2`, `"Deploying Network"`
+    /// The word as shown by a landscape: `EveryNodeReady`, `ERR_INFRA_QUOTA_EXCEEDED`, `C2`, `"Deploying Network"`
     #[arg(value_name = "WORD", required = true, num_args = 1..)]
     word: Vec<String>,
     /// Form of the output; a record for each meaning
@@ -94,8 +94,8 @@ fn words() -> impl Iterator<Item = &'static Word> {
     WORDS.iter().chain(FIELDS).chain(RELEASES)
 }
 
-/// Returns the words with a name, whatever its case; a field is named by the end of its path, too, and by a path that ends with its
-/// name, a component by its abbreviation.
+/// Returns the words with a name, ignoring case. A field is also found by the end of its path, and by a path that ends with
+/// its name; a component by its abbreviation.
 fn found(wanted: &str) -> Vec<&'static Word> {
     let plain = |name: &str| name.trim_start_matches('.').to_ascii_lowercase();
     let path = indices_left_out(&plain(wanted));
@@ -114,7 +114,7 @@ fn found(wanted: &str) -> Vec<&'static Word> {
     whole.unwrap_or_else(|| by(&|name| name.contains('.') && !name.contains('/') && ends(&path, name)))
 }
 
-/// `workers[0].name` as `workers[].name`.
+/// Removes the indices of a path: `workers[0].name` becomes `workers[].name`.
 fn indices_left_out(path: &str) -> String {
     let mut plain = String::with_capacity(path.len());
     let mut is_inside = false;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_landscape_shows_is_explained() {
+    fn words_that_a_landscape_shows_are_explained() {
         let is_known = |name: &str| !found(name).is_empty();
         for code in ["ERR_INFRA_UNAUTHENTICATED", "ERR_CONFIGURATION_PROBLEM", "ERR_RETRYABLE_INFRA_DEPENDENCIES"] {
             assert!(is_known(code), "{code}");
@@ -217,7 +217,7 @@ mod tests {
 
     /// Words of the requirements documents: fields as they are written there, annotations, strategies, components.
     #[test]
-    fn what_the_documents_speak_of_is_explained() {
+    fn words_of_the_requirements_documents_are_explained() {
         for word in [
             "forced",
             "skew",
@@ -350,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Words of releases say since when, or until when; what is served only says so.
+    /// Words of releases name the first or last release; entries that are only served say so.
     #[test]
     fn words_of_releases_name_them() {
         let is_of_release = |text: &str| {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Words of releases 1.121 to 1.149: fields, conditions and operations that they add or remove.
 //!
-//! Each says since which release it exists; `set` says if it is served only.
+//! Each entry names the first release with it; `set` notes entries that are only served, without an effect.
 //!
 //! Source: pkg/apis/core/v1beta1/types_*.go, docs/usage/shoot/shoot_operations.md, docs/operations/cloudprofile_capabilities.md
 //! @ v1.149.0.
@@ -22,7 +22,7 @@ const SEED_OPERATOR: &str = "by the operator, in the Seed";
 const GATE: &str = "feature gate";
 const ONLY_SERVED: &str = "served; not emulated";
 
-/// All of them.
+/// All words of releases.
 #[rustfmt::skip]
 pub(super) const RELEASES: &[Word] = &[
     word(&["versions[].lifecycle"], PROFILE, "stages of a version's life cycle, each with a classification and a start time; since 1.137, with feature gate VersionClassificationLifecycle; excludes classification and expirationDate", OPERATOR,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A landscape of processes: starting, stopping and asking it.
+//! A landscape of processes: starting, stopping and querying it.
 //!
-//! **Tour.** [`commands`] what a user types, over [`ask`], what they ask the API, and [`history`], the log; [`landscape`]
-//! its files, certificates and ways to it; [`processes`] the host and the components.
+//! **Tour.** [`commands`] commands of the user, over [`ask`], requests to the API, and [`history`], the log; [`landscape`]
+//! its files, certificates and transports; [`processes`] the host and the components.
 
 mod commands;
 mod landscape;
@@ -28,13 +28,13 @@ pub(crate) use self::processes::{components, host, start};
 
 use crate::failure::Failure;
 
-/// Name of the landscape that commands are about when none is named.
+/// Name of the default landscape.
 pub(crate) const DEFAULT: &str = "default";
 
-/// Which landscape.
+/// Selection of a landscape.
 ///
-/// A directory holds one landscape, which has a name. Without a directory, a landscape is in the folder of its name where
-/// landscapes usually are; a name that is given with a directory must be that of the landscape in it.
+/// A directory holds one landscape, which has a name. Without a directory, a landscape is in the folder of its name in the
+/// default place of landscapes; a name that is given with a directory must be that of the landscape in it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Which {
     /// Name of the landscape [default: that of the landscape in --data-dir, else default]
@@ -50,10 +50,10 @@ pub(crate) struct Which {
 }
 
 impl Which {
-    /// Its directory.
+    /// Returns the directory of the landscape.
     ///
     /// # Errors
-    /// A name that is no DNS label, or that of another landscape than is in the directory; or nowhere to put it.
+    /// The name is no DNS label, or differs from that of the landscape in the directory; or there is no place for it.
     pub(crate) fn directory(&self) -> Result<Directory, Failure> {
         let place = self.place()?;
         let (Some(given), Ok(Some(facts))) = (self.given(), place.facts()) else { return Ok(place) };
@@ -72,7 +72,7 @@ impl Which {
         ))
     }
 
-    /// Directory of the landscape, regardless of its content.
+    /// Returns the directory of the landscape, regardless of its content.
     fn place(&self) -> Result<Directory, Failure> {
         let name = self.given().unwrap_or(DEFAULT);
         let is_label = !name.is_empty()
@@ -102,12 +102,13 @@ impl Which {
         self.data_dir_env.as_deref().filter(|path| !path.as_os_str().is_empty())
     }
 
-    /// Where landscapes usually are; `None`: nowhere.
+    /// Default parent folder of landscapes; `None`: there is none.
     pub(crate) fn parent(&self) -> Option<PathBuf> {
         Directory::parent(self.data_home.as_deref()).ok()
     }
 
-    /// A command about it, as its user would type it: with what says which landscape, where that must be said.
+    /// Formats a command for this landscape as its user would type it, with the options that select the landscape if
+    /// needed.
     pub(crate) fn hint(&self, command: &str) -> String {
         let name = self.given().filter(|name| *name != DEFAULT);
         let name = name.map_or_else(String::new, |name| format!(" --landscape {name}"));
@@ -119,22 +120,22 @@ impl Which {
         format!("{command}{name}{place}")
     }
 
-    /// Its name: what is in a directory has its own, which a user who names the directory need not say.
+    /// Name of the landscape: the name in the directory counts if the user names only the directory.
     pub(crate) fn name(&self) -> String {
         let facts = self.place().and_then(|directory| directory.facts());
         facts.ok().flatten().map_or_else(|| self.given().unwrap_or(DEFAULT).to_owned(), |facts| facts.name)
     }
 
-    /// A landscape with another name: in the same directory, or where landscapes usually are.
+    /// Returns a landscape with another name: in the same directory, or in the default place.
     pub(crate) fn named(&self, name: &str) -> Self {
         Self { landscape: Some(name.to_owned()), ..self.clone() }
     }
 
-    /// Every folder where landscapes are, by name; then those elsewhere: of landscapes that run, and the one that
+    /// Returns all folders of landscapes, by name; then those in other places: of running landscapes, and the one that
     /// `--data-dir` or the environment names.
     ///
     /// # Errors
-    /// Nowhere to look, or what is there cannot be read.
+    /// There is no place to look, or a folder cannot be read.
     pub(crate) fn all(&self) -> Result<Vec<Directory>, Failure> {
         let named: Vec<Directory> = self
             .data_dir
@@ -156,7 +157,7 @@ impl Which {
             Err(error) => return Err(Failure::Failed(format!("cannot read {}: {error}", parent.display()))),
         };
         names.sort();
-        // What has another name than a landscape has is no landscape.
+        // A folder whose name is no valid name of a landscape is ignored.
         let usual = Self { data_dir: None, data_dir_env: None, ..self.clone() };
         let mut all: Vec<Directory> = names.iter().filter_map(|name| usual.named(name).place().ok()).collect();
         for directory in running::elsewhere(&parent).into_iter().chain(named) {
@@ -168,17 +169,17 @@ impl Which {
     }
 }
 
-/// A path of the environment, which may be set to nothing.
+/// A path from the environment, which may be empty.
 fn maybe_empty() -> impl TypedValueParser<Value = PathBuf> {
     clap::builder::OsStringValueParser::new().map(PathBuf::from)
 }
 
-/// Where contexts are written to.
+/// Selection of the kubeconfig for contexts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct KubeconfigFile {
     /// Kubeconfig for the landscape's contexts; '' for none [default: the first file of KUBECONFIG, else
     /// ~/.kube/config]
-    // A path may not be empty, a text may.
+    // A path must not be empty, but a text may be.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<OsString>,
     #[arg(long, env = "KUBECONFIG", hide = true, hide_env = true)]
@@ -186,7 +187,7 @@ pub(crate) struct KubeconfigFile {
 }
 
 impl KubeconfigFile {
-    /// The file; `None`: nowhere.
+    /// Returns the file; `None`: contexts are not written.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         if let Some(path) = &self.kubeconfig {
             return (!path.is_empty()).then(|| PathBuf::from(path));
@@ -197,7 +198,7 @@ impl KubeconfigFile {
 }
 
 impl KubeconfigFile {
-    /// The files that kubectl reads without a flag, in its order.
+    /// Returns the files that kubectl reads without a flag, in its order.
     pub(crate) fn of_kubectl(&self) -> Vec<PathBuf> {
         let files = self.kubeconfig_env.as_deref().unwrap_or_default().split(':').filter(|file| !file.is_empty());
         let files: Vec<PathBuf> = files.map(PathBuf::from).collect();
@@ -206,10 +207,10 @@ impl KubeconfigFile {
     }
 }
 
-/// Runs a command's requests on this thread.
+/// Runs the requests of a command on this thread.
 ///
 /// # Errors
-/// The command's own, or no runtime can be made.
+/// Those of the command, or no runtime can be created.
 pub(crate) fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The versions of a landscape ([`ops::fleet`]), from files or from the landscape that runs.
+//! Versions of a landscape ([`ops::fleet`]), from files or a running landscape.
 
 use std::path::{Path, PathBuf};
 
@@ -12,31 +12,31 @@ use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
 
-/// A landscape, the profile that it follows if it says one, and the instant that it is.
-pub(crate) struct Given {
+/// A landscape, its profile if it names one, and its current instant.
+pub(crate) struct FleetInput {
     pub(crate) fleet: Fleet,
     pub(crate) profile: Profile,
     pub(crate) now: DateTime<Utc>,
 }
 
-/// Reads files, or asks the landscape where there are none.
+/// Reads files, or without files the running landscape.
 ///
 /// # Errors
-/// They cannot be read, or the landscape does not run.
-pub(crate) fn given(which: &Which, files: &[PathBuf], profile: Option<&str>) -> Result<Given, Failure> {
+/// The files cannot be read, or the landscape does not run.
+pub(crate) fn given(which: &Which, files: &[PathBuf], profile: Option<&str>) -> Result<FleetInput, Failure> {
     let wanted = profile.and_then(Profile::named);
     if files.is_empty() {
         let (fleet, own, now) = of_landscape(which)?;
-        return Ok(Given { fleet, profile: wanted.unwrap_or(own), now });
+        return Ok(FleetInput { fleet, profile: wanted.unwrap_or(own), now });
     }
     let now = clock::Clock::wall().now();
-    Ok(Given { fleet: fleet::of_files(files)?, profile: wanted.unwrap_or_default(), now })
+    Ok(FleetInput { fleet: fleet::of_files(files)?, profile: wanted.unwrap_or_default(), now })
 }
 
-/// The landscape, its profile and its time.
+/// Reads the landscape, its profile and its time.
 ///
 /// # Errors
-/// It does not run.
+/// The landscape does not run.
 fn of_landscape(which: &Which) -> Result<(Fleet, Profile, DateTime<Utc>), Failure> {
     let client = Client::of(&which.directory()?)?;
     let profile = Profile::named(&client.facts.profile).unwrap_or_default();
@@ -48,7 +48,7 @@ fn of_landscape(which: &Which) -> Result<(Fleet, Profile, DateTime<Utc>), Failur
     })
 }
 
-/// The only file of a command that takes one.
+/// Reads the only file of a command that takes one.
 pub(crate) fn text_of(path: &Path) -> Result<(String, String), Failure> {
     Ok((path.display().to_string(), manifests::text_of(path)?))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium forecast`: what maintenance will do to Shoots given as manifests.
+//! `terrarium forecast`: forecast of maintenance for Shoots in manifests or a landscape.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use clock::{Clock, Random};
 use domain::profile::Profile;
 use ops::forecast::{Forecast, Only};
-use ops::given::{Given, Reading};
+use ops::given::{DecodedManifests, Reading};
 use ops::instant::When;
 use ops::names::shoots::{self, ShootName};
 use ops::release::Chosen;
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     /// Manifests instead of the landscape: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Read the folders in folders, too
+    /// Include subfolders
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
     /// The beginning: an instant, or so long from now (2w) [default: now, of the landscape or of this machine]
@@ -51,18 +51,18 @@ pub(crate) struct Arguments {
     /// The end: an instant, or so long from the beginning (90d)
     #[arg(long, value_name = "T")]
     until: When,
-    /// What if versions expired at another time: kubernetes/1.31=2027-01-31, or IMAGE/VERSION=DATE; of versions with a life
-    /// cycle the stage expired begins then
+    /// Change the expiration of versions: kubernetes/1.31=2027-01-31, or IMAGE/VERSION=DATE; of versions with a life cycle
+    /// the stage expired begins then
     #[arg(long, value_name = "V=T")]
     expire: Vec<Expire>,
-    /// What if versions were classified otherwise: kubernetes/1.31.2=deprecated; of versions with a life cycle, if a stage
-    /// began at another time: kubernetes/1.34.3=deprecated@2026-10-01
+    /// Change the classification of versions: kubernetes/1.31.2=deprecated; of versions with a life cycle, the start of a
+    /// stage: kubernetes/1.34.3=deprecated@2026-10-01
     #[arg(long, value_name = "V=C[@T]")]
     classify: Vec<Classify>,
-    /// What if automatic updates were on or off: NAMESPACE=off, all=on
+    /// Switch automatic updates on or off: NAMESPACE=off, all=on
     #[arg(long, value_name = "NS=on|off")]
     auto: Vec<Auto>,
-    /// Only such rows
+    /// Only rows of this kind
     #[arg(long, value_parser = only(), value_name = "WHICH")]
     only: Vec<Only>,
     /// Count rows instead of printing them
@@ -71,7 +71,7 @@ pub(crate) struct Arguments {
     /// Only this Shoot, and why its versions are chosen or left, as seen from the beginning
     #[arg(long, value_name = "shoot/P/N")]
     explain: Option<ShootName>,
-    /// Exit with code 1 if there are such rows
+    /// Exit with code 1 if there are rows of this kind
     #[arg(long, value_enum, value_name = "WHICH")]
     fail_on: Option<FailOn>,
     /// Form of the output
@@ -89,7 +89,7 @@ pub(crate) struct Arguments {
     /// Seed of all randomness [default: the landscape's, else 1]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Where the requirements documents and upstream's code differ: which of them holds [default: the landscape's, else
+    /// Source of the rules on which the requirements documents and upstream's code differ [default: the landscape's, else
     /// documents]
     #[arg(long, value_parser = ["documents", "upstream"])]
     profile: Option<String>,
@@ -129,12 +129,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let projects = landscape.as_ref().map(|landscape| landscape.projects.clone()).unwrap_or_default();
     let (mut world, chosen) = match landscape {
         None => {
-            let given = Given::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
+            let given = DecodedManifests::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
             let chosen = Chosen::for_shoots(arguments.release.version(), given.shoots());
             (given.world(Reading { random: &random, now: from, rules, release: chosen.release }), chosen)
         }
         Some(OfLandscape { world, facts, chosen, .. }) if world.shoots.is_empty() && arguments.explain.is_none() => {
-            // Nothing is an answer: no row in each form.
+            // An empty result is an answer: no row in each form.
             output.note(&format!("note: landscape {} has no Shoot", facts.name));
             return print(&Forecast::of(&world, from, until, &random), arguments, &chosen, output);
         }
@@ -197,14 +197,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
 }
 
-/// What a landscape has, running or stopped.
+/// Objects of a landscape, running or stopped.
 struct OfLandscape {
     world: World,
     chosen: Chosen,
     facts: Facts,
     /// Projects and their namespaces.
     projects: Vec<(String, String)>,
-    /// Where its time stands.
+    /// Current landscape time.
     now: DateTime<Utc>,
 }
 
@@ -240,7 +240,7 @@ impl OfLandscape {
     }
 }
 
-/// Lines for a person: with the data in a table, beside it in forms for scripts.
+/// Prints lines for users: together with the table, and apart from the data in forms for scripts.
 fn print_lines(lines: &[String], form: Form, output: &mut Output) -> Result<(), Failure> {
     for line in lines {
         match form {
@@ -251,7 +251,7 @@ fn print_lines(lines: &[String], form: Form, output: &mut Output) -> Result<(), 
     Ok(())
 }
 
-/// Prints the rows that are wanted, or counts them, and the last lines.
+/// Prints the selected rows or their counts, and the closing lines.
 fn print(forecast: &Forecast, arguments: &Arguments, chosen: &Chosen, output: &mut Output) -> Result<(), Failure> {
     let is_shown = |row: &&Row| arguments.only.is_empty() || arguments.only.iter().any(|only| only.takes(&row.change));
     let shown: Vec<Row> = forecast.rows.iter().filter(is_shown).cloned().collect();
@@ -266,7 +266,7 @@ fn print(forecast: &Forecast, arguments: &Arguments, chosen: &Chosen, output: &m
     print_lines(&forecast.closing(), arguments.output, output)
 }
 
-/// What rows are counted by.
+/// Key by which rows are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum By {
     /// Calendar week (Monday, UTC)
@@ -290,7 +290,7 @@ impl From<By> for summary::By {
     }
 }
 
-/// Reads [`Only`] by its names.
+/// Returns the parser of [`Only`] by its names.
 fn only() -> impl TypedValueParser<Value = Only> {
     let names = Only::ALL.map(Only::as_str);
     PossibleValuesParser::new(names).map(|name| Only::named(&name).expect("a possible value"))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Questions before acting: the rules alone, no API server. What is computed is in `ops`.
+//! Questions before acting, answered by the rules alone, without an API server. Computations are in `ops`.
 //!
-//! **Tour.** [`forecast`] what maintenance will do; [`versions`] what is offered and who uses it; [`why`] what one Shoot
-//! waits for; [`rollout`] what a change does to nodes; [`rows`] how changes are printed. [`skew`] and [`upgrade`] are about
+//! **Tour.** [`forecast`] future maintenance; [`versions`] offered versions and their users; [`why`] reasons for which a
+//! Shoot waits; [`rollout`] effects of a change on nodes; [`rows`] output of changes. [`skew`] and [`upgrade`] are about
 //! the versions of Gardener's components, which [`fleet`] reads.
 
 pub(crate) mod fleet;
@@ -26,15 +26,15 @@ use ops::world::World;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Files and folders that are given; `recursive`: with the folders in them.
+/// Returns the given files and folders; `recursive`: with their subfolders.
 ///
 /// # Errors
-/// A folder that cannot be read.
+/// A folder cannot be read.
 pub(crate) fn paths(files: &[PathBuf], recursive: bool) -> Result<Vec<PathBuf>, Failure> {
     Ok(if recursive { manifests::with_subfolders(files)? } else { files.to_vec() })
 }
 
-/// `--gardener-version` of questions.
+/// Option `--gardener-version` of questions.
 #[derive(Debug, Args)]
 pub(crate) struct AskedRelease {
     /// Release of Gardener whose rules answer: `newest`, or a version as v1.149 [default: the landscape's; of manifests the
@@ -44,12 +44,12 @@ pub(crate) struct AskedRelease {
 }
 
 impl AskedRelease {
-    /// The version that was asked for.
+    /// Requested version.
     pub(crate) fn version(&self) -> Option<&GardenerVersion> {
         self.gardener_version.as_ref()
     }
 
-    /// The release for a landscape of a version.
+    /// Chooses the release for a landscape of a version.
     ///
     /// # Errors
     /// No version was requested, and the landscape's version is invalid.
@@ -61,23 +61,23 @@ impl AskedRelease {
     }
 }
 
-/// Says which release answers, and why.
+/// Prints notes on the release that answers, and the reason.
 pub(crate) fn tell(chosen: &Chosen, output: &mut Output) {
     for note in chosen.notes() {
         output.note(&format!("note: {note}"));
     }
 }
 
-/// Prints what the API server would refuse of manifests: as warnings if that does not matter.
+/// Prints the refusals of an API server for manifests: as warnings if they do not prevent an answer.
 ///
 /// # Errors
-/// There is something, and it matters.
+/// A refusal prevents an answer.
 fn accept(world: &World, force: bool, output: &mut Output) -> Result<(), Failure> {
     let Refusals { warnings, errors } = world.refusals(force);
     for line in &warnings {
         output.note(&format!("warning: {line}"));
     }
-    // The last error is the failure; --force is a way out of it only if it becomes a warning then.
+    // The last error becomes the failure; --force is suggested only if it turns the error into a warning.
     let stays = force || world.refusals(true).errors.last().is_some_and(|last| errors.last() == Some(last));
     refuse(
         errors,
@@ -92,12 +92,12 @@ const UNDECIDED: &str = "no release that is known here has this field, so --forc
 /// Prints unknown fields of manifests that may decide the answer.
 ///
 /// # Errors
-/// There is one.
+/// There is such a field.
 fn decide(world: &World, output: &mut Output) -> Result<(), Failure> {
     refuse(world.refusals(true).errors, UNDECIDED, output)
 }
 
-/// Prints errors; the last one is the failure.
+/// Prints errors; the last one becomes the failure.
 fn refuse(mut errors: Vec<String>, hint: &str, output: &mut Output) -> Result<(), Failure> {
     let Some(last) = errors.pop() else { return Ok(()) };
     for line in &errors {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium rollout`: what a change of a Shoot does to the nodes of each of its worker pools ([`ops::rollout`]).
+//! `terrarium rollout`: effect of a change of a Shoot on the nodes of each of its worker pools ([`ops::rollout`]).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use domain::release::Release;
 use domain::skew::GardenerVersion;
 use domain::worker_pool::Effect;
 use ops::apply;
-use ops::given::{Given, Reading};
+use ops::given::{DecodedManifests, Reading};
 use ops::manifests::Manifest;
 use ops::release::Chosen;
 use ops::rollout::{Change, Hashing, Outcome, Pool, ask, created, nodes_of, settings_of, tree_of};
@@ -28,7 +28,7 @@ use crate::live::{Which, block_on};
 use crate::output::Output;
 use ops::names::shoots::ShootName;
 
-/// Exit code of `--exit-code` when nodes are replaced.
+/// Exit code of `--exit-code` if nodes are replaced.
 const REPLACED: u8 = 10;
 
 /// Tell what a change of a Shoot does to its worker pools: which nodes are replaced, updated in place or left, and why
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Manifests: the old Shoot, the new one, each in a file of its own, and CloudProfiles
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Read the folders in folders, too
+    /// Include subfolders
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
     /// The old Shoot, PROJECT/NAME, of the landscape
@@ -66,8 +66,7 @@ pub(crate) struct Arguments {
     output: Form,
 }
 
-/// `NAME=true` or `NAME=false`.
-/// Reads `NAME=true` or `NAME=false`.
+/// Parses `NAME=true` or `NAME=false`.
 pub(crate) fn gate(text: &str) -> Result<(String, bool), String> {
     let read = text.split_once('=').and_then(|(name, on)| Some((name.to_owned(), on.parse().ok()?)));
     read.ok_or_else(|| format!("`{text}` is not NAME=true or NAME=false"))
@@ -94,26 +93,26 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     Ok(())
 }
 
-/// Gates and hashes of a release: those that are given, else those of a landscape.
+/// Returns gates and hashes of a release: the given ones, otherwise those of a landscape.
 fn hashing(
     arguments: &Arguments,
     release: &GardenerVersion,
     mut gates: Vec<(String, bool)>,
 ) -> Result<Hashing, Failure> {
-    // Another release may not know the gates of the landscape.
+    // The release may not know all gates of the landscape.
     gates.retain(|(name, on)| Hashing::of(release, &[(name.clone(), *on)]).is_ok());
     gates.extend(arguments.feature_gates.iter().cloned());
     Ok(Hashing::of(release, &gates)?)
 }
 
-/// What to do where Shoots are missing.
+/// Remedy for missing Shoots.
 const HINT: &str = "give the old Shoot and the new one with -f, each in a file of its own";
 
-/// Both Shoots from manifests.
+/// Reads both Shoots from manifests.
 fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashing, Chosen), Failure> {
     let now = Clock::wall().now();
     let given = given(arguments, &mut apply_to_first())?;
-    let chosen = Chosen::for_shoots(arguments.release.version(), given.iter().flat_map(Given::shoots));
+    let chosen = Chosen::for_shoots(arguments.release.version(), given.iter().flat_map(DecodedManifests::shoots));
     let (found, profiles): (Vec<World>, Vec<World>) =
         worlds(given, now, chosen.release, output)?.into_iter().partition(|world| !world.shoots.is_empty());
     let mut found = found.into_iter();
@@ -143,8 +142,8 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashi
             new.add_profiles(&profiles);
             new.add_profiles(std::slice::from_ref(&old));
             new.complete(now);
-            // What the new state has of the old one is told already.
-            let is_told = |note: &String| old.notes.iter().any(|told| what_of(told) == what_of(note));
+            // Notes that both states have in common are printed once.
+            let is_told = |note: &String| old.notes.iter().any(|told| without_place(told) == without_place(note));
             new.notes.retain(|note| !is_told(note));
             old.notes.append(&mut new.notes);
             let shoot = new.shoots.remove(0);
@@ -163,12 +162,12 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashi
     Ok((change, hashing(arguments, &chosen.version, Vec::new())?, chosen))
 }
 
-/// A note without the place in a file.
-fn what_of(note: &str) -> &str {
+/// Removes the place in a file from a note.
+fn without_place(note: &str) -> &str {
     note.split(" (").next().unwrap_or_default()
 }
 
-/// Applies the manifests of a Shoot to the first one.
+/// Returns a function that applies all manifests of a Shoot to the first one.
 fn apply_to_first() -> impl FnMut(&mut Manifest) {
     let mut first: Option<Manifest> = None;
     move |manifest| match &first {
@@ -180,20 +179,25 @@ fn apply_to_first() -> impl FnMut(&mut Manifest) {
     }
 }
 
-/// The objects of each file.
+/// Reads the objects of each file.
 ///
 /// # Errors
-/// One that cannot be read.
-fn given(arguments: &Arguments, adjust: &mut dyn FnMut(&mut Manifest)) -> Result<Vec<Given>, Failure> {
+/// A file cannot be read.
+fn given(arguments: &Arguments, adjust: &mut dyn FnMut(&mut Manifest)) -> Result<Vec<DecodedManifests>, Failure> {
     let files = paths(&arguments.files, arguments.recursive)?;
-    files.iter().map(|file| Ok(Given::read(std::slice::from_ref(file), adjust)?)).collect()
+    files.iter().map(|file| Ok(DecodedManifests::read(std::slice::from_ref(file), adjust)?)).collect()
 }
 
-/// The objects of each file as a world of their own.
+/// Converts the objects of each file to a separate world.
 ///
 /// # Errors
-/// One that cannot be read.
-fn worlds(given: Vec<Given>, now: DateTime<Utc>, release: Release, output: &mut Output) -> Result<Vec<World>, Failure> {
+/// A file cannot be read.
+fn worlds(
+    given: Vec<DecodedManifests>,
+    now: DateTime<Utc>,
+    release: Release,
+    output: &mut Output,
+) -> Result<Vec<World>, Failure> {
     let random = Random::new(1);
     let reading = Reading { random: &random, now, rules: Profile::default(), release };
     let mut worlds = Vec::new();
@@ -208,7 +212,7 @@ fn worlds(given: Vec<Given>, now: DateTime<Utc>, release: Release, output: &mut 
     Ok(worlds)
 }
 
-/// The old Shoot from a landscape that runs, the new one from a manifest that is applied to it.
+/// Reads the old Shoot from a running landscape, and applies a manifest to it for the new one.
 fn of_landscape(
     arguments: &Arguments,
     name: &ShootName,
@@ -250,7 +254,7 @@ fn of_landscape(
     let mut shoots = Vec::new();
     for one in &mut given {
         one.add_profiles(std::slice::from_ref(&world));
-        // Notes of the completion are about a new Shoot, and this one is there.
+        // Notes of the completion are about new Shoots, but this one exists.
         world.notes.append(&mut one.notes);
         one.complete(now);
         shoots.append(&mut one.shoots);
@@ -289,7 +293,7 @@ fn of_landscape(
     Ok((Change { old, new, world, nodes, now, is_of_landscape: true, answer }, hashing, chosen))
 }
 
-/// Prints what becomes of each pool.
+/// Prints the effect on each pool.
 fn print(change: &Change, pools: &[Pool], chosen: &Chosen, form: Form, output: &mut Output) -> Result<(), Failure> {
     let mut object = change.object(pools);
     chosen.add_to(&mut object);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Changes of Shoots, and objects with the same keys, in every form of output.
+//! Output of changes of Shoots, and of objects with equal keys, in every form.
 
 use ops::release::Chosen;
 use ops::rows::{Row, csv_header, nodes, quoted, reason, text};
@@ -11,12 +11,12 @@ use crate::live::ask::table::Table;
 use crate::output::Output;
 use crate::simulate::layout;
 
-/// Columns of a terminal from which on the reason has a column of its own.
+/// Minimum number of columns of a terminal for a separate column with the reason.
 const WIDE: usize = 120;
 
 const HEADERS: [&str; 9] = ["time", "shoot", "pool", "subject", "from", "to", "forced", "nodes", "why"];
 
-/// Lines for a narrow terminal: the reason stands below the rows, wrapped, once for rows in a row that have the same.
+/// Formats rows for a narrow terminal: the wrapped reason follows the rows, once for consecutive rows with the same reason.
 fn narrow(rows: &[Row], columns: usize) -> Vec<String> {
     let cells: Vec<[String; 9]> = rows.iter().map(cells).collect();
     let mut table = Table::new(&HEADERS[..8]);
@@ -58,7 +58,7 @@ fn cells(row: &Row) -> [String; 9] {
     ]
 }
 
-/// A key as a header of a table: `daysLeft` is `days left`.
+/// Formats a key as a header of a table: `daysLeft` becomes `days left`.
 fn words(key: &str) -> String {
     let mut words = String::with_capacity(key.len() + 2);
     for letter in key.chars() {
@@ -76,15 +76,15 @@ pub(crate) enum Form {
     /// Columns, for a person
     #[default]
     Table,
-    /// Comma-separated values with a header; of no row the header
+    /// Comma-separated values with a header; only the header without rows
     Csv,
-    /// One JSON object a line; of no row no line
+    /// One JSON object per line; empty without rows
     Json,
-    /// A YAML list; of no row `[]`
+    /// A YAML list; `[]` without rows
     Yaml,
 }
 
-/// Prints objects with the same keys; `columns` are the keys in their order. For scripts each says which release answers.
+/// Prints objects with equal keys; `columns`: keys in order. Output for scripts includes the release that answers.
 ///
 /// # Errors
 /// The reader has closed the output.
@@ -121,7 +121,7 @@ pub(crate) fn print_objects(
     }
 }
 
-/// Prints rows; for scripts each says which release answers.
+/// Prints rows; output for scripts includes the release that answers.
 ///
 /// # Errors
 /// The reader has closed the output.
@@ -146,7 +146,7 @@ pub(crate) fn print(rows: &[Row], chosen: &Chosen, form: Form, output: &mut Outp
     }
 }
 
-/// Objects for scripts.
+/// Prints objects for scripts.
 fn records(mut objects: Vec<Value>, chosen: &Chosen, form: Form, output: &mut Output) -> Result<(), Failure> {
     for object in &mut objects {
         chosen.add_to(object);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium skew`: whether the versions of a landscape may run beside each other, and which may.
+//! `terrarium skew`: check whether the versions of a landscape may run together, and list of versions that may.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use ops::skew::{self, Row, name_of};
 use ops::spelling::{counted, plural};
 use serde_json::{Value, json};
 
-use super::fleet::{self, Given};
+use super::fleet::{self, FleetInput};
 use super::paths;
 use crate::failure::Failure;
 use crate::live::Which;
@@ -33,7 +33,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Prints an object; a table is printed by `table`.
+    /// Prints an object; `table`: prints it as a table.
     pub(crate) fn print(
         self,
         object: &Value,
@@ -48,7 +48,7 @@ impl Form {
     }
 }
 
-/// Check the versions of Gardener's components, and show which may run beside each other
+/// Check the versions of Gardener's components, and show which may run together
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -59,22 +59,22 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Say whether the versions of a landscape may run beside each other, and which rule each violates
+    /// Say whether the versions of a landscape may run together, and which rule each violates
     ///
     /// Exit code 0 if they may, 1 if they may not.
     Check {
         /// LANDSCAPE.yaml, or objects as kubectl prints them; `-` for standard input [default: the landscape that runs]
         #[arg(short = 'f', long = "filename", value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Read the folders in folders, too
+        /// Include subfolders
         #[arg(short = 'R', long, requires = "files")]
         recursive: bool,
         #[command(flatten)]
         shared: Shared,
     },
-    /// Show which components may run beside gardener-apiservers of some versions (needs no landscape)
+    /// Show which components may run together with gardener-apiservers of some versions (needs no landscape)
     Table {
-        /// Their versions
+        /// Versions of the gardener-apiservers
         #[arg(long, value_name = "V[,V]", required = true, value_delimiter = ',', value_parser = version)]
         apiserver: Vec<GardenerVersion>,
         #[command(flatten)]
@@ -82,10 +82,10 @@ enum Verb {
     },
 }
 
-/// What several commands about versions have.
+/// Options that several commands about versions have in common.
 #[derive(Debug, Args)]
 pub(super) struct Shared {
-    /// Where the requirements documents and upstream's code differ: which of them holds [default: the landscape's, else
+    /// Source of the rules on which the requirements documents and upstream's code differ [default: the landscape's, else
     /// documents]
     #[arg(long, value_parser = ["documents", "upstream"])]
     pub(super) profile: Option<String>,
@@ -94,7 +94,7 @@ pub(super) struct Shared {
     pub(super) output: Form,
 }
 
-/// A version of Gardener on the command line.
+/// Parses a version of Gardener on the command line.
 pub(super) fn version(text: &str) -> Result<GardenerVersion, String> {
     GardenerVersion::parse(text).ok_or_else(|| format!("`{text}` is no version of Gardener as 1.120.0 or v1.120"))
 }
@@ -113,8 +113,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
 }
 
-fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> {
-    let Given { fleet, profile, .. } = given;
+fn check(given: &FleetInput, form: Form, output: &mut Output) -> Result<(), Failure> {
+    let FleetInput { fleet, profile, .. } = given;
     for note in &fleet.notes {
         output.note(&format!("note: {note}"));
     }
@@ -129,7 +129,7 @@ fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> 
     form.print(&object, output, |output| {
         if rows.is_empty() {
             let count = plural(fleet.landscape.instances.len(), "instance");
-            output.line(&format!("allowed: {count} may run beside each other (profile {})", name_of(*profile)))?;
+            output.line(&format!("allowed: {count} may run together (profile {})", name_of(*profile)))?;
             return not_started(fleet, output);
         }
         let has_places = rows.iter().any(|row| row.place.is_some());

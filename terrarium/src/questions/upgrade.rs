@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium upgrade`: the legal order to another version of Gardener, whether a given order is legal ([`ops::upgrade`]), and
-//! carrying it out (`live::upgrade`).
+//! `terrarium upgrade`: legal order to another version of Gardener, check of a given order ([`ops::upgrade`]), and
+//! execution (`live::upgrade`).
 
 use std::path::PathBuf;
 
@@ -16,16 +16,16 @@ use ops::spelling::{counted, first_of, plural};
 use ops::upgrade::{Illegal, Planned, minors, notes_after, order, shown, target};
 use serde_json::json;
 
-use super::fleet::{self, Given};
+use super::fleet::{self, FleetInput};
 use super::paths;
 use super::skew::{Form, Shared, version};
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
-use crate::live::upgrade::Manners;
+use crate::live::upgrade::ApplyOptions;
 use crate::live::{self, Which};
 use crate::output::Output;
 
-/// Instances that are named in a row of the table.
+/// Maximum number of instances that are listed in a row of the table.
 const NAMED: usize = 3;
 
 /// Plan and check upgrades of Gardener's components
@@ -50,13 +50,13 @@ enum Verb {
         /// LANDSCAPE.yaml, or objects as kubectl prints them; `-` for standard input [default: the landscape that runs]
         #[arg(short = 'f', long = "filename", value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Read the folders in folders, too
+        /// Include subfolders
         #[arg(short = 'R', long, requires = "files")]
         recursive: bool,
         /// Also tell the changes of each minor on the way: feature gates, Kubernetes versions, fields, checks, defaults, components
         #[arg(long)]
         notes: bool,
-        /// Plan to a version that is newer than every known release, too, by the rules of the newest one
+        /// Accept a version that is newer than every known release; the rules of the newest known release apply
         #[arg(long)]
         force: bool,
         #[command(flatten)]
@@ -86,7 +86,7 @@ enum Verb {
         #[arg(long)]
         force: bool,
         #[command(flatten)]
-        manners: Manners,
+        options: ApplyOptions,
     },
     /// Show which version each component runs and which it is to run
     Status {
@@ -108,22 +108,22 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             let (name, text) = fleet::text_of(file)?;
             check(&plans::read(&name, &text)?, profile, shared.output, output)
         }
-        Verb::Apply { to, force, manners } if manners.dry_run => {
+        Verb::Apply { to, force, options } if options.dry_run => {
             must_be_known(to, *force, output)?;
             plan(&fleet::given(&arguments.which, &[], None)?, to, false, Form::default(), output)
         }
-        Verb::Apply { to, force, manners } => {
+        Verb::Apply { to, force, options } => {
             must_be_known(to, *force, output)?;
-            let Given { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
+            let FleetInput { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
             let target = target(to, &fleet);
             let plan = order(&fleet, &target, profile)?;
-            live::upgrade::apply(&arguments.which, manners, &fleet, &plan, (&target, profile), output)
+            live::upgrade::apply(&arguments.which, options, &fleet, &plan, (&target, profile), output)
         }
         Verb::Status { shared } => live::upgrade::status(&arguments.which, shared.output, output),
     }
 }
 
-/// Refuses a version that is newer than every known release; with `force` a note tells the rules that apply.
+/// Refuses a version that is newer than every known release; with `force`, prints a note on the rules that apply.
 fn must_be_known(to: &GardenerVersion, force: bool, output: &mut Output) -> Result<(), Failure> {
     match unknown_release(to) {
         Some(text) if !force => Err(Failure::input(text, "plan by these rules with --force")),
@@ -136,13 +136,13 @@ fn must_be_known(to: &GardenerVersion, force: bool, output: &mut Output) -> Resu
 }
 
 fn plan(
-    given: &Given,
+    given: &FleetInput,
     to: &GardenerVersion,
     with_minors: bool,
     form: Form,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Given { fleet, profile, now } = given;
+    let FleetInput { fleet, profile, now } = given;
     let planned = Planned::of(fleet, to, with_minors, *profile, *now)?;
     let plan = &planned.plan;
     for note in &fleet.notes {
@@ -182,7 +182,7 @@ fn plan(
     Ok(())
 }
 
-/// A row for each step; those that follow each other and differ in the instance only share one.
+/// Returns a row for each step; consecutive steps that differ only in the instance share a row.
 fn rows(steps: &[Step], fleet: &Fleet) -> Table {
     let is_alike = |one: &Step, other: &Step| {
         one.component == other.component

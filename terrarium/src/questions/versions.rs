@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium versions`: what a CloudProfile offers, who uses it, and what comes after it.
+//! `terrarium versions`: versions that a CloudProfile offers, their users and their successors.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use clock::{Clock, Random};
 use domain::profile::Profile;
-use ops::given::{Given, Reading};
+use ops::given::{DecodedManifests, Reading};
 use ops::instant::When;
 use ops::release::Chosen;
 use ops::show;
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// Manifests instead of the landscape: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Read the folders in folders, too
+    /// Include subfolders
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// Only versions that no Shoot uses
     #[arg(long)]
     unused: bool,
-    /// As of another instant, or of so long from now (90d) [default: now, of the landscape or of this machine]
+    /// Instant of the evaluation, or its distance from now (90d) [default: now, of the landscape or of this machine]
     #[arg(long, value_name = "T")]
     at: Option<When>,
     /// Form of the output
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             output.note(&format!("note: as of {}, which is now; --at T looks from another instant", show(now)));
         }
         let at = arguments.at.map_or(now, |at| at.behind(now));
-        let given = Given::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
+        let given = DecodedManifests::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
         let chosen = Chosen::for_shoots(arguments.release.version(), given.shoots());
         let (random, rules) = (Random::new(1), Profile::default());
         let world = given.world(Reading { random: &random, now: at, rules, release: chosen.release });
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if is_empty {
         output.note(&format!("note: the landscape has no CloudProfile: {}", create.as_deref().unwrap_or_default()));
     }
-    // Nothing is an answer: no row in each form.
+    // An empty result is an answer: no row in each form.
     let found = if is_empty { Some(Offered::default()) } else { found };
     let Some(Offered { mut rows, warnings }) = found else {
         let names: Vec<String> = world.offers().keys().map(ProfileKey::shown).collect();

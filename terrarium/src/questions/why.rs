@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium why`: what a Shoot of a landscape waits for, and what will happen to it.
+//! `terrarium why`: reasons for which a Shoot of a landscape waits, and its next maintenance.
 //!
-//! Each line names the object and the field that it was read from. Nothing is stored anywhere but in these objects: the
-//! lines about the next maintenance come from the same functions as the controller's.
+//! Each line names the object and field that it was read from; these objects are the only source. The lines about the next
+//! maintenance come from the same functions as the controller's.
 
 use clap::Args;
 
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// shoot/PROJECT/NAME
     #[arg(value_name = "SHOOT")]
     shoot: ShootName,
-    /// This worker pool only
+    /// Only this worker pool
     #[arg(long, value_name = "P")]
     pool: Option<String>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     why.lines(&name, now).iter().try_for_each(|line| output.line(&line.to_string()))
 }
 
-/// Record of a line with its fields and objects.
+/// Returns the record of a line with its fields and objects.
 fn record(line: &Line) -> Value {
     let text: String = line.words.iter().map(|words| words.text.as_str()).collect();
     let about = line.words.iter().filter_map(|words| {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pages of `docs/reference`, made from what the program says of itself: a test compares them with the files, and
-//! `UPDATE_EXPECT=1` writes them.
+//! Pages of `docs/reference`, generated from the program: a test compares them with the files, and `UPDATE_EXPECT=1` writes
+//! them.
 //!
-//! Fields of kinds come from their schemas; what else only doc comments say is read from the sources ([`source`]).
+//! Fields of kinds come from their schemas; information that only doc comments have is read from the sources ([`source`]).
 
 mod source;
 
@@ -26,7 +26,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A cell of a table in Markdown.
+/// Escapes a cell of a table in Markdown.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
@@ -85,7 +85,7 @@ fn words() -> String {
     page
 }
 
-/// What the exit code of a command means.
+/// Returns the page about exit codes of commands.
 fn exit_codes() -> String {
     let text = String::new;
     let failures = [
@@ -111,7 +111,7 @@ fn exit_codes() -> String {
     page
 }
 
-/// A sentence as a cell has it: lower case at the start, no full stop.
+/// Formats a sentence as a cell: lower case at the start, no full stop.
 fn sentence(text: &str) -> String {
     let text = text.trim_end_matches('.');
     let mut letters = text.chars();
@@ -122,7 +122,7 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// Fields of the kinds of `terrarium.dev`.
+/// Returns the page about fields of the kinds of `terrarium.dev`.
 fn kinds() -> String {
     let mut page = format!(
         "# Kinds\n\n{NOTE}\nKinds of `terrarium.dev`, in cluster `runtime`. Fields of all other kinds are those of Gardener and Kubernetes: `kubectl\n\
@@ -183,7 +183,7 @@ fn type_of(node: &Node) -> String {
     }
 }
 
-/// The contract between a process of a landscape and its starter.
+/// Returns the page about the contract between a process of a landscape and its parent.
 fn processes() -> String {
     let contract = source::file("crates/process/src/child.rs");
     let mut page = format!("# Processes\n\n{NOTE}\n{}\n", source::module(&contract));
@@ -208,7 +208,7 @@ fn camel_case(name: &str) -> String {
     })
 }
 
-/// Annotations and labels that mean something to a component.
+/// Returns the page about annotations and labels with a meaning for a component.
 fn annotations() -> String {
     let of = |file: &str| source::constants(&source::file(&format!("crates/api/src/constants/{file}.rs")));
     let (mut annotations, labels, operations) = (of("annotation"), of("label"), of("operation"));
@@ -231,7 +231,7 @@ fn annotations() -> String {
         }
     };
     let by_key = |mut items: Vec<Item>| {
-        // A key that is made of others, or is none.
+        // Drops keys that are built from others, and constants that are no keys.
         items.retain(|item| item.name.contains(['.', '/', '-']) && !item.name.contains(['(', ' ']));
         items.sort_by(|left, right| left.name.cmp(&right.name));
         items
@@ -240,13 +240,13 @@ fn annotations() -> String {
     let about = "Values of `gardener.cloud/operation` and `maintenance.gardener.cloud/operation`. Each kind knows some of them.\n\n";
     table("Operations", about, "value", operations);
     table("Tasks", "Values of `shoot.gardener.cloud/tasks`.\n\n", "value", tasks);
-    let about = "Components set them, read them, and may set them anew.\n\n";
+    let about = "Components set them, read them, and may set them again.\n\n";
     table("Annotations that components set", about, "key", by_key(annotations));
     table("Labels", "", "key", by_key(labels));
     page
 }
 
-/// A text in which constants are called by what they are.
+/// Replaces names of constants in a text by their values.
 fn with_keys(text: &str, all: &[Item]) -> String {
     let key = |name: &str| all.iter().find(|item| item.constant == name).map(|item| item.name.as_str());
     let parts = text.split('`').enumerate();

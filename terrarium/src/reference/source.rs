@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Doc comments of items, read from their source: what a page says of them is said once.
+//! Doc comments of items, read from their source, so that pages need not repeat them.
 //!
-//! The source is as rustfmt leaves it: a declaration begins a line, a field ends with a comma at the end of its line.
+//! The source is formatted by rustfmt: a declaration begins a line, a field ends with a comma at the end of its line.
 
-/// An item with its doc comment in Markdown, as one line.
+/// An item with its doc comment in Markdown, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     /// Name of a field or variant, or the text of a constant.
@@ -12,24 +12,24 @@ pub(super) struct Item {
     pub(super) constant: String,
     /// Its type; empty for others than fields.
     pub(super) type_: String,
-    /// What the doc comment says.
+    /// Text of the doc comment.
     pub(super) text: String,
 }
 
-/// A file of this repository, by its path from the root.
+/// Reads a file of this repository, by its path from the root.
 pub(super) fn file(path: &str) -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The doc comment of a module.
+/// Returns the doc comment of a module.
 pub(super) fn module(source: &str) -> String {
     let lines =
         source.lines().filter_map(|line| line.strip_prefix("//!")).map(|line| line.strip_prefix(' ').unwrap_or(line));
     plain(&lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// The fields of a struct or the variants of an enum, and what is said of itself.
+/// Returns the fields of a struct or the variants of an enum, with the item's own doc comment.
 ///
 /// # Panics
 /// There is no such item.
@@ -64,14 +64,14 @@ pub(super) fn parts(source: &str, declaration: &str) -> (String, Vec<Item>) {
     (plain(&said(&above)), items)
 }
 
-/// What is in a module within a file, as if it had a file of its own.
+/// Returns the contents of a nested module, without its indentation.
 pub(super) fn unindented(source: &str, module: &str) -> String {
     let inside = source.lines().skip_while(|line| *line != format!("pub mod {module} {{")).skip(1);
     let inside = inside.take_while(|line| *line != "}").map(|line| line.strip_prefix("    ").unwrap_or(line));
     inside.collect::<Vec<_>>().join("\n")
 }
 
-/// The constants of a file that are texts, each with its doc comment.
+/// Returns the text constants of a file, each with its doc comment.
 pub(super) fn constants(source: &str) -> Vec<Item> {
     let (mut items, mut comment) = (Vec::new(), Vec::new());
     let mut lines = source.lines();
@@ -100,7 +100,7 @@ fn said(lines: &[&str]) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// Links to items as their names, in code.
+/// Replaces links to items by their names in code.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -111,7 +111,7 @@ fn plain(text: &str) -> String {
         out.push('`');
         out.push_str(name);
         out.push('`');
-        // The target of a link that names it.
+        // The link may have an explicit target.
         let target = after.strip_prefix('(').and_then(|target| target.split_once(')'));
         rest = target.map_or(after, |(_, behind)| behind);
     }

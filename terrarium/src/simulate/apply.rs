@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Applying objects as `kubectl apply --validate=strict` would.
+//! Application of objects in the way of `kubectl apply --validate=strict`.
 
 use api::catalogue;
 use apimachinery::Status;
@@ -13,10 +13,10 @@ use ops::manifests::{Manifest, ManifestError};
 /// Clusters that manifests are applied to: the first that serves the kind.
 const CLUSTERS: [&str; 2] = ["garden", "runtime"];
 
-/// The resource of a manifest, and the cluster that serves it.
+/// Returns the resource of a manifest, and the cluster that serves it.
 ///
 /// # Errors
-/// A kind that the cluster does not serve, in kubectl's words; an object without a name.
+/// The kind is not served by the cluster, with kubectl's message; or the object has no name.
 pub(crate) fn resource_of(manifest: &Manifest) -> Result<(&'static str, &'static ResourceInfo), ManifestError> {
     let api_version = manifest.api_version();
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -33,10 +33,10 @@ pub(crate) fn resource_of(manifest: &Manifest) -> Result<(&'static str, &'static
     Ok((cluster, row))
 }
 
-/// Creates an object, or brings the one that is there to what the manifest says, as `kubectl apply` does.
+/// Creates an object, or updates the existing one to the manifest, as `kubectl apply` does.
 ///
 /// # Errors
-/// The server's `Status`.
+/// The `Status` of the server.
 pub(crate) async fn apply(context: &Context, manifest: &Manifest) -> Result<(), Status> {
     match create(context, manifest).await {
         Err(status) if status.is(reason::ALREADY_EXISTS) => {
@@ -50,7 +50,7 @@ pub(crate) async fn apply(context: &Context, manifest: &Manifest) -> Result<(), 
 /// Creates an object.
 ///
 /// # Errors
-/// The server's `Status`.
+/// The `Status` of the server.
 pub(crate) async fn create(context: &Context, manifest: &Manifest) -> Result<(), Status> {
     let uri = format!("{}?fieldValidation=Strict", collection(manifest)?);
     send(context, http::Request::post(uri), "application/json", manifest).await

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Manifests of a simulation as the release of its landscape takes them: without fields that are unknown there.
+//! Manifests of a simulation without fields that the landscape's release does not know.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use apimachinery::catalogue::ResourceInfo;
 use apimachinery::decode;
 use domain::skew::GardenerVersion;
 use ops::ignored::{self, Ignored};
-use ops::manifests::{self, Manifest, ManifestError, Origin, Wanted};
+use ops::manifests::{self, Manifest, ManifestError, Origin, WantedKinds};
 use ops::release::Chosen;
 
 use super::apply;
 use crate::failure::Failure;
 
-/// Manifests, and the release that they are simulated with.
-pub(super) struct Given {
+/// Manifests, and the release of the simulation.
+pub(super) struct SimulatedManifests {
     pub(super) manifests: Vec<Manifest>,
     pub(super) chosen: Chosen,
     /// Notes about ignored fields.
@@ -24,17 +24,17 @@ pub(super) struct Given {
     pub(super) has_life_cycles: bool,
 }
 
-impl Given {
-    /// Reads files and folders; `asked`: the version that was asked for.
+impl SimulatedManifests {
+    /// Reads files and folders; `asked`: requested version.
     ///
     /// # Errors
-    /// A file that cannot be read, a kind that is not served, an unknown field that may decide what happens.
+    /// A file cannot be read, a kind is not served, or an unknown field may affect the simulation.
     pub(super) fn read(paths: &[PathBuf], asked: Option<&GardenerVersion>) -> Result<Self, Failure> {
         let mut ignored = Ignored::default();
-        // Each with its row if it has unknown fields.
+        // Each manifest with its row if it has unknown fields.
         let mut read: Vec<(Manifest, Option<&'static ResourceInfo>)> = Vec::new();
         let mut deciding: Vec<ManifestError> = Vec::new();
-        manifests::read_each(paths, &mut Wanted::all(), &mut |manifest, source| {
+        manifests::read_each(paths, &mut WantedKinds::all(), &mut |manifest, source| {
             apply::resource_of(&manifest)?;
             let Some(row) = row_of(&manifest) else {
                 read.push((manifest, None));
@@ -45,7 +45,7 @@ impl Given {
                 Origin { file, line: source.line_of(field).unwrap_or(line) }
             };
             let mut has_unknown = false;
-            // A value of a wrong type is the server's to refuse.
+            // The server refuses values of a wrong type.
             if let Ok(decoded) = decode::tree(manifest.object.clone(), &(row.schema)()) {
                 has_unknown = !decoded.unknown.is_empty();
                 let found = ignored.take(row, &decoded.tree, &decoded.unknown, &at);
@@ -87,7 +87,7 @@ impl Given {
     }
 }
 
-/// The row of a manifest whose kind is one of Gardener's.
+/// Returns the row of a manifest whose kind belongs to Gardener.
 fn row_of(manifest: &Manifest) -> Option<&'static ResourceInfo> {
     let (group, version) = manifest.api_version().rsplit_once('/')?;
     catalogue::find_kind(group, version, manifest.kind()).filter(|row| row.group.ends_with(".gardener.cloud"))

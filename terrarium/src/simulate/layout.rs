@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a line of the story is laid out: instant, subject, text with a hanging indent.
+//! Layout of an output line: instant, subject, text with a hanging indent.
 //!
 //! ```text
 //!   07-28 09:07:27  KubernetesVersionMaintenance   Control Plane: Updated Kubernetes version …
-//! ^2 ^11 + 1 + 8    ^19                            ^45, or two blanks behind a longer subject
+//! ^2 ^11 + 1 + 8    ^19                            ^45, or two blanks after a longer subject
 //! ```
 
 use chrono::{DateTime, Utc};
 
-/// Where the text begins, behind a subject that is short enough.
+/// Column of the text, unless the subject is too long.
 const TEXT: usize = 46;
-/// Longest line.
+/// Maximum length of a line.
 const WIDTH: usize = 120;
 
-/// One line of the story, wrapped.
+/// Formats a line of the output, wrapped.
 pub(crate) fn line(time: DateTime<Utc>, subject: &str, text: &str) -> String {
     let mut head = format!("  {}  {subject}", time.format("%m-%d %H:%M:%S"));
     let length = head.chars().count();
@@ -22,17 +22,17 @@ pub(crate) fn line(time: DateTime<Utc>, subject: &str, text: &str) -> String {
     wrap(&head, text, indent)
 }
 
-/// A continuation below a line: no instant, no subject.
+/// Formats a continuation of a line, without instant and subject.
 pub(crate) fn below(text: &str) -> String {
     wrap(&" ".repeat(TEXT), text, TEXT)
 }
 
-/// A text set in from the left, below a line that it explains.
+/// Formats an indented text, which explains the line above.
 pub(crate) fn quoted(text: &str) -> String {
     wrap("      ", text, 6)
 }
 
-/// A line of a summary: what it is about, then the text with a hanging indent.
+/// Formats a line of a summary: its subject, then the text with a hanging indent.
 pub(crate) fn headed(head: &str, text: &str) -> String {
     wrap(&format!("  {head:<14}"), text, 16)
 }
@@ -41,7 +41,7 @@ fn wrap(head: &str, text: &str, indent: usize) -> String {
     wrap_at(WIDTH, head, text, indent)
 }
 
-/// A text behind a head, in lines of at most `longest` letters with a hanging indent.
+/// Formats a text after a head, in lines of at most `longest` characters with a hanging indent.
 pub(crate) fn wrap_at(longest: usize, head: &str, text: &str, indent: usize) -> String {
     let mut out = head.to_owned();
     let mut length = head.chars().count();

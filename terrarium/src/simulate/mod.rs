@@ -31,7 +31,7 @@ use process::Context;
 use serde_json::json;
 
 use self::complete::Plan;
-use self::given::Given;
+use self::given::SimulatedManifests;
 pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
 use crate::output::{Form, Output};
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     /// Manifests to run instead of the demo, in any order: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Read the folders in folders, too
+    /// Include subfolders
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
     #[command(flatten)]
@@ -72,14 +72,14 @@ pub(crate) struct Arguments {
     /// VersionClassificationLifecycle is on if a manifest has a life cycle]
     #[arg(long = "feature-gate", value_name = "G=B", value_parser = crate::questions::rollout::gate)]
     feature_gates: Vec<(String, bool)>,
-    /// When unchanged Shoots are reconciled: once a day in their maintenance time window, or every hour
+    /// Interval of reconciliations of unchanged Shoots: once a day in their maintenance time window, or every hour
     #[arg(long, value_enum, default_value_t = SyncMode::Window)]
     sync: SyncMode,
     /// Landscape time at the start [default: 2023-07-27T20:00:00Z, or the evening of the day of a newer release; with
     /// manifests the evening before the first of their versions expires]
     #[arg(long, value_name = "T")]
     start_time: Option<When>,
-    /// Where the requirements documents and upstream's code differ: which of them holds
+    /// Source of the rules on which the requirements documents and upstream's code differ
     #[arg(long, value_enum, default_value_t = ProfileName::Documents)]
     profile: ProfileName,
     /// Do not replay the log at the end: to measure the simulation alone
@@ -108,16 +108,16 @@ enum ProfileName {
     Upstream,
 }
 
-/// Feature gate without which gardener-apiserver refuses life cycles of versions.
+/// Feature gate that gardener-apiserver requires for life cycles of versions.
 const LIFE_CYCLES: &str = "VersionClassificationLifecycle";
 
-/// More Shoots than this are not printed one by one.
+/// Maximum number of Shoots that are printed individually.
 const PRINTED_SHOOTS: usize = 8;
 
-/// Days of landscape time that each demo fits into.
+/// Days of landscape time that are sufficient for each demo.
 pub(crate) const DEMO_DAYS: i64 = 3;
 
-/// Landscape time within which what an operator and a user prepare must be there.
+/// Maximum landscape time until the objects of operator and user are ready.
 const PREPARATION: TimeDelta = TimeDelta::hours(1);
 
 /// Runs the command.
@@ -132,8 +132,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let start = asked_start.unwrap_or_else(|| preset.start());
         (demo(&preset, expiration(&preset, start)?, arguments.shoots), version)
     } else {
-        let Given { manifests, chosen, notes, has_life_cycles } =
-            Given::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
+        let SimulatedManifests { manifests, chosen, notes, has_life_cycles } =
+            SimulatedManifests::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
         tell(&chosen, output);
         for note in &notes {
             output.note(&format!("note: {note}"));
@@ -182,7 +182,7 @@ struct Run<'a> {
     form: Form,
     start: DateTime<Utc>,
     wall_at_start: DateTime<Utc>,
-    /// None: progress is not shown.
+    /// Progress of the simulation; None: progress is not shown.
     progress: Option<Progress>,
 }
 
@@ -205,7 +205,7 @@ impl Run<'_> {
         ))
     }
 
-    /// Applies the plan as its author would: first what an operator prepares, then the user's objects, then Shoots.
+    /// Applies the plan in the order of its author: objects of an operator, objects of the user, then Shoots.
     fn begin(&mut self, plan: &Plan) -> Result<Story, Failure> {
         let admin = self.landscape.client("admin");
         let story =
@@ -278,7 +278,7 @@ impl Run<'_> {
         self.print(story)
     }
 
-    /// Lets time pass, and prints what happened hour by hour.
+    /// Advances time, and prints events hour by hour.
     fn until(&mut self, end: DateTime<Utc>, story: &Story) -> Result<(), Failure> {
         while self.landscape.now() < end {
             let next = (self.landscape.now() + TimeDelta::hours(1)).min(end);
@@ -334,15 +334,15 @@ impl Run<'_> {
     }
 }
 
-/// Expiration of the demo's oldest Kubernetes version, in a landscape at an instant.
+/// Returns the expiration of the demo's oldest Kubernetes version, in a landscape at an instant.
 ///
 /// # Errors
-/// No midnight is left at which it could expire.
+/// There is no midnight left at which it could expire.
 pub(crate) fn expiration(preset: &Preset, now: DateTime<Utc>) -> Result<DateTime<Utc>, Failure> {
     preset.expiration(now).ok_or_else(|| too_late(now))
 }
 
-/// Refusal of the demo at an instant that is too late for it.
+/// Returns the refusal of the demo at an instant that is too late for it.
 pub(crate) fn too_late(now: DateTime<Utc>) -> Failure {
     let end = instant::last();
     Failure::input(
@@ -351,13 +351,13 @@ pub(crate) fn too_late(now: DateTime<Utc>) -> Failure {
     )
 }
 
-/// Version of the landscape for a version of which a release has the rules: `v1.149.0`.
+/// Version of the landscape for a version and the release with its rules: `v1.149.0`.
 fn full(version: &GardenerVersion, rules: Release) -> String {
     let (major, minor, patch) = version.full();
     if (major, minor) == (1, u64::from(rules.0)) { format!("v{major}.{minor}.{patch}") } else { format!("{rules}.0") }
 }
 
-/// Feature gates of gardener-apiserver: those of its version, and what is set by name.
+/// Returns the feature gates of gardener-apiserver: those of its version, with the named settings.
 ///
 /// # Errors
 /// gardener-apiserver does not have the gate, or it is locked.
@@ -399,7 +399,7 @@ fn options(
     Ok(options)
 }
 
-/// A Seed's manifest as the template that its gardenlet registers.
+/// Converts a Seed's manifest to the template that its gardenlet registers.
 fn seed_template(manifest: &Manifest) -> Result<Seed, Failure> {
     let bytes = manifest.object.to_string();
     let decoded = apimachinery::decode::json(bytes.as_bytes(), &<Seed as apimachinery::schema::Schema>::node());
@@ -411,13 +411,13 @@ fn seed_template(manifest: &Manifest) -> Result<Seed, Failure> {
     Seed::from_tree(decoded.tree).map_err(|error| refused(error.to_string()))
 }
 
-/// Namespace and name of the Shoots that the story follows.
+/// Namespaces and names of the Shoots whose events are printed.
 fn printed_shoots(plan: &Plan) -> Vec<String> {
     let names = plan.shoots.iter().map(|shoot| format!("{}/{}", shoot.namespace(), shoot.name()));
     names.take(PRINTED_SHOOTS).collect()
 }
 
-/// Objects of the demo; `expiration`: of its oldest Kubernetes version.
+/// Returns the objects of the demo; `expiration`: that of its oldest Kubernetes version.
 pub(crate) fn demo(preset: &Preset, expiration: DateTime<Utc>, shoots: u32) -> Vec<Manifest> {
     let core = api_version::CORE;
     let mut manifests = vec![
@@ -445,8 +445,8 @@ pub(crate) fn manifest_of<O: Object>(object: &O, kind: &str, api_version: &str) 
     Manifest { origin: Origin { file: "demo".to_owned(), line: 1 }, object, is_being_deleted: false, is_served: false }
 }
 
-/// The evening before the first version of any CloudProfile expires: so every version can be added, and something
-/// happens. Without expirations, the demo's start.
+/// Returns the evening before the first version of any CloudProfile expires, so that every version can be added, and one
+/// expires soon. Without expirations: the demo's start.
 fn start_before_expiry(manifests: &[Manifest]) -> DateTime<Utc> {
     let mut expirations: Vec<DateTime<Utc>> = Vec::new();
     for manifest in manifests.iter().filter(|manifest| manifest.kind().ends_with("CloudProfile")) {
@@ -468,7 +468,7 @@ fn failed(failure: landscape::Failure) -> Failure {
     Failure::Failed(failure.to_string())
 }
 
-/// Wall time, for speed and progress of a run: nothing of the landscape depends on it.
+/// Wall time, for speed and progress of a run: the landscape does not depend on it.
 fn wall() -> DateTime<Utc> {
     clock::Clock::wall().now()
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happens in a run, in lines, as a client sees it that watches the API: nothing in it comes from a plan.
+//! Lines about the events of a run, as seen by a client that watches the API: none of them comes from a plan.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,71 +20,71 @@ use process::Context;
 use serde::Serialize;
 
 use super::layout;
-use ops::history::actions::{self, Seen};
+use ops::history::actions::{self, ChangedObject};
 use ops::history::changes;
 use ops::spelling::plural;
 
-/// Progress is printed again only when it has risen by this much, or when the operation's state changes.
+/// Minimum increase of an operation's progress that is printed; changes of its state are always printed.
 const PROGRESS_STEP: i32 = 20;
 
-/// Event reasons that say no more than the last operation does.
+/// Prefixes of Event reasons that repeat the last operation.
 const SILENT_EVENTS: &[&str] = &["Reconciling", "Reconciled", "Prepared", "Deleting", "Deleted"];
 
-/// One line of the story.
+/// One line of the output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Line {
-    /// Landscape time.
+    /// Landscape time of the event.
     pub(crate) time: DateTime<Utc>,
-    /// Object, `Shoot garden-demo/local`; empty for a line that continues the one before.
+    /// Object, for example `Shoot garden-demo/local`; empty for a continuation of the line above.
     pub(crate) object: String,
-    /// What it is about: a reason, an operation, a name.
+    /// Subject of the line: a reason, an operation, or a name.
     pub(crate) subject: String,
-    /// What happened.
+    /// Text of the line.
     pub(crate) text: String,
-    /// Whether the text is a quotation below the line before.
+    /// True if the text is a quotation below another line.
     #[serde(skip)]
     pub(crate) is_quote: bool,
-    /// What kind of thing happened, to count it.
+    /// Kind of the event, for counts.
     #[serde(skip)]
     pub(crate) what: What,
 }
 
-/// What a line is about.
+/// Kind of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum What {
-    /// Something else.
+    /// Any other event.
     #[default]
     Other,
-    /// An operation of a Shoot came to this state.
+    /// An operation of a Shoot reached this state.
     Operation { kind: String, state: String },
-    /// A maintenance came to this state.
+    /// A maintenance run reached this state.
     Maintenance { state: String },
-    /// A maintenance that changed nothing.
+    /// A maintenance run changed nothing.
     NothingToDo,
     /// An Event, with its reason.
     Event { reason: String, is_warning: bool },
-    /// A node of a Shoot that was created before came, went or was updated in place.
+    /// A node of a previously created Shoot was added, deleted or updated in place.
     Node(NodeLife),
-    /// Something that was done with a machine of a Shoot failed.
+    /// An action on a machine of a Shoot failed.
     MachineFailed,
-    /// The object is gone.
+    /// The object was deleted.
     Gone,
 }
 
-/// What became of a node.
+/// Change of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NodeLife {
     Came,
     /// Updated in place: another operating system, or another minor of its kubelet.
     Updated,
-    /// The kubelet runs in another patch version.
+    /// The kubelet runs with another patch version.
     Restarted,
     Recovered,
     Went,
 }
 
 impl Line {
-    /// The line for a person.
+    /// Formats the line.
     pub(crate) fn render(&self) -> String {
         if self.is_quote {
             layout::quoted(&self.text)
@@ -101,38 +101,38 @@ impl Line {
 pub(crate) struct Story {
     state: Arc<Mutex<StoryState>>,
     clock: Clock,
-    /// Whether lines name their Shoot: with more than one they must.
+    /// True if lines name their Shoot, which is required for several Shoots.
     names_shoots: bool,
-    /// Namespace and name of the Shoots that are printed; without, all are, and Events about anything.
+    /// Namespaces and names of the Shoots whose events are printed; None: all Shoots, and Events about any object.
     shoots: Option<Arc<Vec<String>>>,
-    /// The Shoots that are watched; None in the handlers of the watches.
+    /// Watched Shoots; None in the handlers of the watches.
     watched: Option<Store<Shoot>>,
 }
 
 #[derive(Debug, Default)]
 struct StoryState {
     lines: Vec<Line>,
-    /// Instant since which objects that appear are news; None: from the first list on.
+    /// Instant from which on new objects are events; None: from the first list on.
     begin: Option<DateTime<Utc>>,
-    /// True while the Shoots could not be listed since the begin: those that appear were there before.
+    /// True while the Shoots have not been listed since the begin: those that are found existed before.
     is_unread: bool,
-    /// Shoot by technical ID, that is by the name of its cluster.
+    /// Shoots by technical ID, which is the name of their cluster.
     shoots: BTreeMap<String, ShownShoot>,
     nodes: BTreeMap<String, BTreeMap<String, Arc<Node>>>,
-    /// Nodes that were Ready, by cluster and name, with what they ran then.
+    /// Nodes that have been Ready, by cluster and name, with their software at that time.
     ready_as: BTreeMap<(String, String), Runs>,
-    /// What was printed last of Machines that fail, by namespace and name.
+    /// Last printed failure of Machines, by namespace and name.
     failures: BTreeMap<(String, String), String>,
 }
 
 impl StoryState {
-    /// True unless an object was created before the begin: a watch that was late finds it then.
+    /// True unless the object was created before the begin: a late watch finds such objects then.
     fn is_news(&self, metadata: &ObjectMeta) -> bool {
         let is_later = |begin: DateTime<Utc>| metadata.creation_timestamp.0.timestamp() >= begin.timestamp();
         !self.is_unread && self.begin.is_none_or(is_later)
     }
 
-    /// Sets what the last line is about.
+    /// Sets the kind of the last line.
     fn is(&mut self, what: What) {
         if let Some(line) = self.lines.last_mut() {
             line.what = what;
@@ -143,11 +143,12 @@ impl StoryState {
 #[derive(Clone, Debug, Default)]
 struct ShownShoot {
     name: String,
-    /// Whether it was ever created successfully: before, its nodes come all at once and are printed as one line.
+    /// True if it was created successfully at some time: before that, its nodes are created together and printed as one
+    /// line.
     created: bool,
-    /// When the running operation began.
+    /// Begin of the running operation.
     operation_began: DateTime<Utc>,
-    /// Whether the heads of the node columns stand above this operation's rows.
+    /// True if the headers of the node columns were printed for this operation.
     has_heads: bool,
 }
 
@@ -177,29 +178,29 @@ impl Story {
         Self { watched: Some(watched), ..story }
     }
 
-    /// Number of Shoots that are watched; None until their first list has arrived. From then on Shoots that appear are news.
+    /// Number of watched Shoots; None until their first list was received. From then on new Shoots are events.
     pub(crate) fn watched_shoots(&self) -> Option<usize> {
         let shoots = self.watched.as_ref().filter(|store| store.is_synced()).map(Store::len);
         self.lock().is_unread &= shoots.is_none();
         shoots
     }
 
-    /// The lines since the last call.
+    /// Returns the lines since the last call.
     pub(crate) fn drain(&self) -> Vec<Line> {
         std::mem::take(&mut self.lock().lines)
     }
 
-    /// Drops what was printed so far: the story begins here.
+    /// Drops the lines so far, and begins again here.
     pub(crate) fn restart(&self) {
         let mut state = self.lock();
         state.lines.clear();
         state.begin = Some(self.clock.now());
         state.is_unread = self.watched.as_ref().is_some_and(|store| !store.is_synced());
-        // Heads of columns are gone with it.
+        // The headers of the columns were dropped as well.
         state.shoots.values_mut().for_each(|shoot| shoot.has_heads = false);
     }
 
-    /// Adds a line of the teller's own.
+    /// Adds a line that does not come from a watch.
     pub(crate) fn add(&self, object: &str, subject: &str, text: &str) {
         self.push(&mut self.lock(), object, subject, text);
     }
@@ -210,7 +211,7 @@ impl Story {
         state.is(what);
     }
 
-    /// Quotes a text below the line before.
+    /// Adds a quotation below the last line.
     pub(crate) fn quote(&self, object: &str, text: &str) {
         let mut state = self.lock();
         self.push(&mut state, object, "", text);
@@ -274,7 +275,7 @@ impl Story {
                 self.push(&mut state, &object, &object, &shoot_summary(shoot));
             }
             if !shoot.status.technical_id.is_empty() {
-                // It was there before the story: what rolls from now on is news.
+                // The Shoot existed before the begin: later roll-outs are events.
                 let name = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
                 let (created, operation_began) = (was_created(shoot), self.clock.now());
                 let known = ShownShoot { name, created, operation_began, has_heads: false };
@@ -328,7 +329,7 @@ impl Story {
         }
     }
 
-    /// What was asked of a Shoot, and what only its annotations and its rotation show.
+    /// Adds lines about requested operations, and about changes that only annotations and rotations show.
     fn on_request(&self, state: &mut StoryState, old: &Shoot, new: &Shoot, object: &str, name: &str) {
         let is_same = old.metadata.annotations == new.metadata.annotations
             && old.status.credentials == new.status.credentials
@@ -338,7 +339,7 @@ impl Story {
         }
         let (before, after) = (old.to_tree(), new.to_tree());
         let changes = changes::between(&before, &after);
-        let seen = Seen { kind: "Shoot", object: &after, changes: &changes, time: self.clock.now() };
+        let seen = ChangedObject { kind: "Shoot", object: &after, changes: &changes, time: self.clock.now() };
         for action in actions::of(&seen).into_iter().filter(|action| action.is_news) {
             self.push(state, object, &self.subject(name, action.subject), &action.text);
             if action.text == actions::NOTHING_TO_DO {
@@ -356,7 +357,7 @@ impl Story {
             } else {
                 format!("{} {}/{}", about.kind, about.namespace, about.name)
             };
-            self.add_as(what_of(event), &object, &format!("{object} {}", event.reason), &event.message);
+            self.add_as(kind_of_event(event), &object, &format!("{object} {}", event.reason), &event.message);
             return;
         }
         if about.kind != "Shoot"
@@ -367,7 +368,7 @@ impl Story {
         }
         let name = format!("{}/{}", about.namespace, about.name);
         let subject = self.subject(&name, &event.reason);
-        self.add_as(what_of(event), &format!("Shoot {name}"), &subject, &event.message);
+        self.add_as(kind_of_event(event), &format!("Shoot {name}"), &subject, &event.message);
     }
 
     fn on_node(&self, change: &Change<Node>) {
@@ -425,7 +426,7 @@ impl Story {
         state.is(What::Node(life));
     }
 
-    /// A failure of a machine is printed once, however often it is tried again.
+    /// A failure of a machine is printed once, regardless of the number of retries.
     fn on_machine(&self, change: &Change<Machine>) {
         let id = (change.key.namespace.to_string(), change.key.name.to_string());
         let mut state = self.lock();
@@ -449,7 +450,7 @@ impl Story {
     }
 }
 
-/// Whether a Shoot has been created, as far as its last operation shows.
+/// True if a Shoot has been created, according to its last operation.
 fn was_created(shoot: &Shoot) -> bool {
     let last = shoot.status.last_operation.as_ref();
     last.is_some_and(|operation| {
@@ -457,7 +458,7 @@ fn was_created(shoot: &Shoot) -> bool {
     })
 }
 
-fn what_of(event: &Event) -> What {
+fn kind_of_event(event: &Event) -> What {
     What::Event { reason: event.reason.clone(), is_warning: event.r#type == "Warning" }
 }
 
@@ -486,7 +487,7 @@ fn os_image(node: &Node) -> String {
     node.status.node_info.os_image.clone()
 }
 
-/// The last two parts of a node's name, which differ between nodes of one pool.
+/// The last two parts of a node's name, which differ between the nodes of a pool.
 fn short(name: &str) -> String {
     let parts: Vec<&str> = name.rsplitn(3, '-').collect();
     match parts.as_slice() {
@@ -536,7 +537,7 @@ fn machine_images(profile: &CloudProfile, now: DateTime<Utc>) -> Vec<String> {
     images.collect()
 }
 
-/// `1.26.4 deprecated, expires 2023-07-28T00:00:00Z`; `expired` once that is over.
+/// Formats an offered version: `1.26.4 deprecated, expires 2023-07-28T00:00:00Z`; `expired` after that date.
 fn offered(entry: &impl Expirable, now: DateTime<Utc>) -> String {
     let classification = entry.classification().map(|text| format!(" {text}")).unwrap_or_default();
     let expires = entry.expiration_date().map(|date| {
@@ -556,7 +557,7 @@ struct Runs {
 }
 
 impl Runs {
-    /// True if a restart of the kubelet leads from this software to `other`: the same minor, the same operating system.
+    /// True if a restart of the kubelet leads from this software to `other`: same minor, same operating system.
     fn restarts_as(&self, other: &Self) -> bool {
         let minor = |text: &str| {
             let version = Version::parse(text.trim_start_matches('v')).ok()?;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What documents say of the tree: tests, scripts and files that they name exist, and decisions are numbered as their files.
-//! What newcomers implement or call first has an example in its doc comment, which runs as a test.
+//! Checks of documents: tests, scripts and files that they name exist, and decisions are numbered like their files. Items
+//! that newcomers implement or call first have an example in their doc comment, which runs as a test.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Findings, read, relative};
 
-/// Items that begin with an example: file, declaration.
+/// Items that must have an example: file, declaration.
 const EXAMPLES: &[(&str, &str)] = &[
     ("crates/controller/src/runner.rs", "pub struct Controller"),
     ("crates/generic-apiserver/src/registry.rs", "pub trait Strategy"),
@@ -16,9 +16,9 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("crates/testkit/src/world/mod.rs", "pub struct World"),
 ];
 
-/// Names that a document may use for something in the tree.
+/// Names of the tree that a document may use.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownNames {
     /// Functions of any source file.
     functions: BTreeSet<String>,
     /// Packages and modules, by their last name, and files of recorded data.
@@ -30,14 +30,14 @@ struct Known {
 /// Checks all documents. `sources` are the paths of all source files, `packages` the names of the workspace's members.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// A file cannot be read.
 pub(super) fn check(
     root: &Path,
     sources: &[PathBuf],
     packages: &[&str],
     findings: &mut Findings,
 ) -> Result<(), String> {
-    let mut known = Known::default();
+    let mut known = KnownNames::default();
     known.places.extend(packages.iter().map(|name| (*name).to_owned()));
     for path in sources {
         known.functions.extend(functions(&read(path)?));
@@ -67,7 +67,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Whether a block of code that is a test stands in the doc comment of an item.
+/// True if the doc comment of an item has a code block that runs as a test.
 fn has_example(source: &str, item: &str) -> bool {
     let lines: Vec<&str> = source.lines().collect();
     let declares = |line: &&str| {
@@ -84,7 +84,7 @@ fn has_example(source: &str, item: &str) -> bool {
 }
 
 /// Names in the last column of tables whose last column is `test`: each is a function, a script, a module or a package.
-fn check_names(document: &str, text: &str, known: &Known, findings: &mut Findings) {
+fn check_names(document: &str, text: &str, known: &KnownNames, findings: &mut Findings) {
     let mut header: Option<Vec<&str>> = None;
     for (number, line) in text.lines().enumerate() {
         let Some(row) = line.strip_prefix('|').and_then(|line| line.trim_end().strip_suffix('|')) else {
@@ -112,8 +112,8 @@ fn check_names(document: &str, text: &str, known: &Known, findings: &mut Finding
     }
 }
 
-fn is_known(name: &str, known: &Known) -> bool {
-    // `…_surge` goes on from the script that is named in front of it.
+fn is_known(name: &str, known: &KnownNames) -> bool {
+    // `…_surge` stands for the ending of a script's name, after a script that is named in full.
     if let Some(end) = name.strip_prefix('…') {
         return known.scripts.iter().any(|script| script.ends_with(end));
     }
@@ -124,7 +124,7 @@ fn is_known(name: &str, known: &Known) -> bool {
         || known.functions.contains(last) && name.contains("::")
 }
 
-/// Links to files: they exist. Places within a document are not looked at.
+/// Checks that linked files exist. Anchors within a document are ignored.
 fn check_links(document: &str, text: &str, exists: impl Fn(&str) -> bool, findings: &mut Findings) {
     for (number, line) in text.lines().enumerate() {
         for rest in line.split("](").skip(1) {
@@ -137,7 +137,7 @@ fn check_links(document: &str, text: &str, exists: impl Fn(&str) -> bool, findin
     }
 }
 
-/// The title of a decision begins with the number of its file.
+/// Checks that the title of a decision begins with the number of its file.
 fn check_number(document: &str, text: &str, findings: &mut Findings) {
     let file = document.rsplit('/').next().unwrap_or(document);
     let number = file.split('-').next().unwrap_or_default().trim_start_matches('0');
@@ -186,7 +186,7 @@ mod tests {
 
     #[track_caller]
     fn check(cell: &str, expected: &[&str]) {
-        let known = Known {
+        let known = KnownNames {
             functions: functions("fn a_test_of_this() {}\nasync fn another<T>() {}").collect(),
             places: ["drain", "eventlog"].map(str::to_owned).into(),
             scripts: ["roll_out_surge"].map(str::to_owned).into(),
@@ -209,7 +209,7 @@ mod tests {
     fn tables_without_a_column_of_tests_are_not_looked_at() {
         let mut findings = Findings::default();
         let text = "| behaviour | upstream |\n| --- | --- |\n| a | `unknown` |\n";
-        check_names("f.md", text, &Known::default(), &mut findings);
+        check_names("f.md", text, &KnownNames::default(), &mut findings);
         assert_eq!(findings.errors, [""; 0]);
     }
 

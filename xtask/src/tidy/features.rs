@@ -13,16 +13,16 @@ use toml_edit::{DocumentMut, Item};
 
 use super::{Findings, items, read, text};
 
-/// A crate, or a feature of one, that must not be in the tree.
+/// A forbidden crate, or a forbidden feature of a crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ban {
     name: String,
-    /// `None`: the crate itself.
+    /// Name of the feature; `None`: the crate itself.
     feature: Option<String>,
     reason: String,
 }
 
-/// What `deny.toml` says.
+/// Rules in `deny.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Rules {
     /// Identifiers of SPDX, with their exceptions.
@@ -31,10 +31,10 @@ struct Rules {
 }
 
 impl Rules {
-    /// Reads the file.
+    /// Parses the file.
     ///
     /// # Errors
-    /// It is no TOML, or a list or a text is missing in it.
+    /// The text is not TOML, or a list or a text is missing.
     fn parse(document: &str) -> Result<Self, String> {
         let document: DocumentMut =
             document.parse().map_err(|error: toml_edit::TomlError| format!("deny.toml: {error}"))?;
@@ -73,8 +73,8 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Whether a licence expression of SPDX can be kept with the allowed licences: one side of each `OR`, both of each `AND`.
-    /// A slash is the old form of `OR`. An exception (`WITH`) belongs to its licence.
+    /// True if a licence expression of SPDX is compatible with the allowed licences: one side of each `OR`, both sides of
+    /// each `AND`. A slash is the old form of `OR`. An exception (`WITH`) belongs to its licence.
     fn allow(&self, expression: &str) -> bool {
         let expression = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
         let mut words = expression.split_whitespace().peekable();
@@ -82,7 +82,7 @@ impl Rules {
         allowed == Some(true) && words.peek().is_none()
     }
 
-    /// Terms with `OR` between them, up to the end or a closing parenthesis; `None`: this is no expression.
+    /// Parses terms joined by `OR`, up to the end or a closing parenthesis; `None`: invalid expression.
     fn any(&self, words: &mut Peekable<SplitWhitespace<'_>>) -> Option<bool> {
         let mut allowed = self.all(words)?;
         while words.next_if_eq(&"OR").is_some() {
@@ -91,7 +91,7 @@ impl Rules {
         Some(allowed)
     }
 
-    /// Terms with `AND` between them.
+    /// Parses terms joined by `AND`.
     fn all(&self, words: &mut Peekable<SplitWhitespace<'_>>) -> Option<bool> {
         let mut allowed = self.one(words)?;
         while words.next_if_eq(&"AND").is_some() {
@@ -100,7 +100,7 @@ impl Rules {
         Some(allowed)
     }
 
-    /// A licence, or an expression in parentheses.
+    /// Parses a licence, or an expression in parentheses.
     fn one(&self, words: &mut Peekable<SplitWhitespace<'_>>) -> Option<bool> {
         let first = words.next().filter(|word| !matches!(*word, ")" | "AND" | "OR" | "WITH"))?;
         if first == "(" {
@@ -145,7 +145,7 @@ pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> R
     Ok(())
 }
 
-/// Packages that normal and build dependencies reach; what only tests use is the tests' affair.
+/// Packages that normal and build dependencies reach; packages for tests only are ignored.
 fn shipped(metadata: &Value) -> Vec<&str> {
     let nodes = items(&metadata["resolve"], "nodes");
     let mut open: Vec<&str> = items(metadata, "workspace_members").iter().filter_map(Value::as_str).collect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every source file begins with, what it must not contain, and how large it is.
+//! Checks of source files: header, forbidden content, and size.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::{Findings, items, members, read, relative, text, vocabulary};
 
-/// A file longer than this asks to be two.
+/// Number of lines from which on a file should be split.
 const LONG_FILE: usize = 600;
 
-/// A line that is only a comment may be so long, in characters: rustfmt does not break it.
+/// Maximum length of a comment line in characters: rustfmt does not break it.
 const LONG_COMMENT: usize = 132;
 
-/// Words that must not stand in a room's code (tests included, comments not), as (room's folder, word).
+/// Words that are forbidden in a room's code (including tests, excluding comments), as (folder of the room, word).
 const WORDS: &[(&str, &str)] = &[
     ("crates/generic-apiserver", "gardener"),
     ("crates/apimachinery", "gardener"),
@@ -60,7 +60,7 @@ pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> R
     Ok(())
 }
 
-/// Files beside a folder of their name that holds sources.
+/// Files next to a folder of the same name with sources.
 fn with_two_forms(names: &BTreeSet<String>) -> Vec<&str> {
     let has_folder = |name: &&String| {
         let folder = format!("{}/", name.trim_end_matches(".rs"));
@@ -112,7 +112,8 @@ fn check_source(name: &str, source: &str, findings: &mut Findings) {
     }
 }
 
-/// Numbers of the lines that are only a comment, and too long. The row of a table and a line of code cannot be broken.
+/// Numbers of the comment lines that are too long. Rows of tables and lines of code are exempt, since they cannot be
+/// broken.
 fn long_comments(source: &str) -> Vec<usize> {
     let (mut found, mut is_code) = (Vec::new(), false);
     for (index, line) in source.lines().enumerate() {
@@ -129,12 +130,12 @@ fn long_comments(source: &str) -> Vec<usize> {
     found
 }
 
-/// The lines of a source file, those that are only a comment emptied.
+/// Lines of a source file, with comment lines replaced by empty ones.
 fn code(source: &str) -> impl Iterator<Item = &str> {
     source.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line })
 }
 
-/// Public items and fields, and how many of them a doc comment (or attribute after one) stands above.
+/// Number of public items and fields, and number of those with a doc comment.
 fn doc_coverage(source: &str) -> (usize, usize) {
     let (mut items, mut documented, mut has_doc) = (0, 0, false);
     for line in source.lines().map(str::trim_start) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may import whom: `cargo metadata`, checked against the table of `ARCHITECTURE.md`.
+//! Allowed imports between rooms: `cargo metadata`, checked against the table of `ARCHITECTURE.md`.
 //!
 //! ```text
 //! | room                        | may import                           | must never contain |
@@ -8,10 +8,10 @@
 //! | terrarium                   | every component, host, all below them | …                 |
 //! ```
 //!
-//! A room is a package's folder. What it may import are names of packages without `gardener-`; `every component` stands for
-//! all rooms that are no folder of `crates`, `e2e` or `xtask`, and for kube-controllers; `all below them` for what the others
-//! of the cell may import, and so on; `third-party only` for nothing, `anything` for no check. What stands behind `tests:` may
-//! be a dev-dependency, and nothing else.
+//! A room is a package's folder. Allowed imports are names of packages without `gardener-`; `every component` stands for
+//! all rooms outside of `crates`, `e2e` and `xtask`, and for kube-controllers; `all below them` for all imports of the
+//! other rooms in the cell, recursively; `third-party only` for none, `anything` for no check. Imports after `tests:` may
+//! only be dev-dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::{Findings, items, members, text};
 
-/// Third-party crates that a room must not name: what it must never contain.
+/// Third-party crates that a room must not name: its column `must never contain`.
 const BANNED: &[(&str, &[&str])] = &[
     ("apimachinery", &["tokio", "http", "axum", "hyper", "reqwest", "tracing"]),
     ("api", &["tokio", "http", "axum", "tracing"]),
@@ -34,11 +34,11 @@ const BANNED: &[(&str, &[&str])] = &[
 /// A row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Row {
-    /// `None`: anything.
+    /// Allowed imports; `None`: anything.
     imports: Option<BTreeSet<String>>,
-    /// Dev-dependencies beside them.
+    /// Additional dev-dependencies.
     tests: BTreeSet<String>,
-    /// What the other imports may import is allowed, too.
+    /// True if the imports of the imported rooms are allowed as well.
     has_all_below: bool,
     has_every_component: bool,
 }
@@ -60,7 +60,7 @@ fn table(document: &str) -> Result<BTreeMap<String, Row>, String> {
         };
         let row = row(imports);
         for room in rooms.split(", ") {
-            // A note in parentheses is for readers.
+            // A note in parentheses is only for readers.
             let room = room.split(" (").next().unwrap_or_default();
             rows.insert(room.to_owned(), row.clone());
         }
@@ -93,7 +93,7 @@ fn short(name: &str) -> &str {
     name.strip_prefix("gardener-").unwrap_or(name)
 }
 
-/// The rows by package, with `every component` and `all below them` written out.
+/// Returns the rows by package, with `every component` and `all below them` expanded.
 fn resolved(
     rows: &BTreeMap<String, Row>,
     folders: &BTreeMap<String, String>,
@@ -220,7 +220,7 @@ text
 more text
 ";
 
-    /// Packages as `folder name: dependency dev/dependency`, and what is found.
+    /// Checks packages, given as `folder name: dependency dev/dependency`, and compares the findings.
     #[track_caller]
     fn check(packages: &[(&str, &str, &[&str])], expected: &[&str]) {
         let metadata: Vec<(&str, Value)> = packages

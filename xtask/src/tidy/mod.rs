@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::ci::root;
 
-/// What the checks found: errors fail, warnings are places to look.
+/// Results of the checks: errors fail, warnings are hints.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     errors: Vec<String>,
@@ -75,7 +75,7 @@ fn metadata() -> Result<Value, String> {
     serde_json::from_slice(&output.stdout).map_err(|error| format!("cannot read `cargo metadata`: {error}"))
 }
 
-/// The members of the workspace as `(name, package)`.
+/// Returns the members of the workspace as `(name, package)`.
 fn members(metadata: &Value) -> Vec<(&str, &Value)> {
     let ids: Vec<&str> = items(metadata, "workspace_members").iter().filter_map(Value::as_str).collect();
     items(metadata, "packages")
@@ -103,7 +103,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    /// The rules need no step of their own in CI: they are a test like any other.
+    /// The rules need no separate step in CI: they are an ordinary test.
     #[test]
     fn workspace_is_tidy() {
         let findings = super::check().expect("cargo metadata works");

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the keys of annotations, labels, finalizers and taints, the versions of groups and the patterns of clusters' names
-//! may be written out.
+//! Check that only the vocabulary writes out keys of annotations, labels, finalizers and taints, versions of groups, and
+//! patterns of clusters' names.
 //!
-//! `api` alone does: `api::constants`, `api::cluster`, and the kinds themselves. In the product code of every other room a
-//! string literal with `gardener.cloud/` or `sapcloud.io/` in it, or that begins with `seed--` or `shoot--`, is
-//! refused. Three things are not judged: comments, tests
-//! (which expect literals, or a wrong constant would pass), and literals with white space in them: there the key is
-//! part of a sentence or of a manifest, and the reader is better served by the whole text.
+//! The vocabulary is `api`: `api::constants`, `api::cluster`, and the kinds themselves. In the product code of all other
+//! rooms, a string literal is refused if it contains `gardener.cloud/` or `sapcloud.io/`, or begins with `seed--` or
+//! `shoot--`. Exempt are comments, tests (which expect literals, or a wrong constant would pass), and literals with white
+//! space: there the key is part of a sentence or of a manifest, and the whole text is easier to read.
 
 use super::Findings;
 
-/// What a key or the version of a group is told by.
+/// Substrings of keys and versions of groups.
 const MARKS: [&str; 2] = ["gardener.cloud/", "sapcloud.io/"];
 
-/// What the name of a cluster begins with.
+/// Prefixes of clusters' names.
 const CLUSTERS: [&str; 2] = ["seed--", "shoot--"];
 
-/// Folders whose files are no product code, or the home of the vocabulary.
+/// Folders that contain no product code, or the vocabulary itself.
 const FREE: [&str; 4] = ["crates/api/", "crates/testkit/", "e2e/", "xtask/"];
 
 pub(super) fn check(name: &str, source: &str, findings: &mut Findings) {
@@ -35,18 +34,18 @@ pub(super) fn check(name: &str, source: &str, findings: &mut Findings) {
     }
 }
 
-/// Whether a file's code is part of the product: in a folder `src`, and not a module of tests.
+/// True if a file belongs to the product: in a folder `src`, and not a module of tests.
 fn is_product(name: &str) -> bool {
     let is_tests = name.contains("/tests/") || name.ends_with("/tests.rs");
     name.contains("/src/") && !is_tests && !FREE.iter().any(|folder| name.starts_with(folder))
 }
 
-/// Whether a literal is a key or a version, alone or in a selector, a path or a pattern.
+/// True if a literal is a key or a version, alone or in a selector, a path or a pattern.
 fn is_key(literal: &str) -> bool {
     MARKS.iter().any(|mark| literal.contains(mark)) && !literal.contains(char::is_whitespace)
 }
 
-/// A file up to its module of tests, which stands at the foot.
+/// Returns a file without its module of tests, which is at its end.
 fn without_tests(source: &str) -> &str {
     let is_start = |at: usize| {
         let after = source[at..].trim_start_matches("#[cfg(test)]").trim_start();
@@ -56,7 +55,7 @@ fn without_tests(source: &str) -> &str {
     &source[..start.unwrap_or(source.len())]
 }
 
-/// The string literals of code as they are written, without quotes, each with the number of its first line.
+/// Returns the string literals of code as written, without quotes, each with the number of its first line.
 fn literals(source: &str) -> Vec<(usize, &str)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(character) = source[at..].chars().next() {
@@ -85,7 +84,7 @@ fn literals(source: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Bytes of a text up to its closing quote.
+/// Length in bytes of a text up to its closing quote.
 fn text_length(text: &str) -> usize {
     let mut is_escaped = false;
     let close = text.bytes().position(|byte| {
@@ -96,7 +95,7 @@ fn text_length(text: &str) -> usize {
     close.unwrap_or(text.len())
 }
 
-/// Bytes of a character literal; of a lifetime only the apostrophe.
+/// Length in bytes of a character literal; for a lifetime that of the apostrophe.
 fn quoted_character(rest: &str) -> usize {
     let mut characters = rest.char_indices().skip(1);
     match (characters.next(), characters.next()) {
@@ -108,7 +107,7 @@ fn quoted_character(rest: &str) -> usize {
     }
 }
 
-/// How many `#` open the raw string that begins here, if one does.
+/// Number of `#` of the raw string that begins at a place; `None`: no raw string begins there.
 fn raw_hashes(source: &str, at: usize) -> Option<usize> {
     let after = source[at..].strip_prefix('r')?;
     let is_part_of_name = source[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_');
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_passes() {
+    fn literals_that_are_no_keys_pass() {
         for source in [
             "f(\"the annotation gardener.cloud/operation is missing\");\n",
             "f(\"apiVersion: core.gardener.cloud/v1beta1\\nkind: Shoot and more\");\n",

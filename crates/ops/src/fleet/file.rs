@@ -9,12 +9,12 @@ use super::{Fleet, Place};
 use crate::Error;
 use crate::spelling::nearest;
 
-/// Key of the extensions, by name.
+/// Key of the extensions, which are listed by name.
 const EXTENSIONS: &str = "extensions";
 /// Key of the version that last operated the Garden.
 const GARDEN: &str = "garden";
 
-/// The component of a key.
+/// Returns the component of a key.
 pub(super) fn component(key: &str) -> Option<Component> {
     match key {
         EXTENSIONS => Some(Component::Extension),
@@ -22,7 +22,7 @@ pub(super) fn component(key: &str) -> Option<Component> {
     }
 }
 
-/// The key of a component.
+/// Returns the key of a component.
 pub const fn key(component: Component) -> &'static str {
     match component {
         Component::Extension => EXTENSIONS,
@@ -33,7 +33,7 @@ pub const fn key(component: Component) -> &'static str {
 /// Reads a landscape.
 ///
 /// # Errors
-/// It cannot be read; with file and line.
+/// The file is invalid; the error has file and line.
 pub(super) fn read(file: &str, text: String, fleet: &mut Fleet) -> Result<(), Error> {
     let document = Document::read(file, &text)?;
     read_node(&document, &document.root, "", fleet)?;
@@ -41,7 +41,7 @@ pub(super) fn read(file: &str, text: String, fleet: &mut Fleet) -> Result<(), Er
     Ok(())
 }
 
-/// Reads a landscape that is below a path, `start`. The text is the next one of the fleet's.
+/// Reads a landscape below the path `start`. Its text is the next one in the fleet's list of texts.
 pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet: &mut Fleet) -> Result<(), Error> {
     let Some(entries) = node.entries() else {
         return Err(document.error(below, "expected components of Gardener, each with its version").into());
@@ -104,7 +104,7 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
     Ok(())
 }
 
-/// One version, a list of them, or none; each with its path.
+/// Reads one version, a list of versions or nothing; each version with its path.
 fn versions(document: &Document<'_>, node: &Node, path: &str) -> Result<Vec<(String, String)>, Error> {
     match node {
         Node::Empty => Ok(Vec::new()),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_of_a_landscape_file_name_the_line() {
         check(
             "gardener-apiserver: 1.37.2\n\ngardenerscheduler: 1.37.2\n",
             "error f.yaml:3: `gardenerscheduler` is not a component of Gardener, hint the nearest is `gardener-scheduler`",

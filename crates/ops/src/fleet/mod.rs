@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The versions of a landscape, and what notes need to know of it: as a file, manifests or a landscape that runs say it.
+//! Versions of a landscape, and the facts that release notes depend on, from a file, manifests or a running landscape.
 //!
-//! **Tour.** [`file`] LANDSCAPE.yaml, [`plan`] PLAN.yaml, over [`texts`], YAML whose numbers stay texts; [`objects`] what
-//! kubectl prints; [`running`] the landscape.
+//! **Tour.** [`file`] LANDSCAPE.yaml, [`plan`] PLAN.yaml, over [`texts`], YAML whose numbers stay texts; [`objects`] the
+//! output of kubectl; [`running`] the running landscape.
 
 mod file;
 mod objects;
@@ -26,20 +26,20 @@ pub use running::{
     first_hash_pools, gates, manager_gates, not_started, of_landscape, versions_of, versions_of_row, without_shoots,
 };
 
-/// What is known of a landscape.
+/// Versions of a landscape's components and objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fleet {
     /// Name of the running landscape; None: the versions were read from files.
     pub name: Option<String>,
-    /// Who runs.
+    /// Instances of the components.
     pub landscape: Landscape,
-    /// Where each of them is written, in the same order; empty for a landscape that runs.
+    /// Places of the instances in the files, in the same order; empty for a running landscape.
     places: Vec<Place>,
-    /// Where the Garden's version is written.
+    /// Place of the Garden's version in the files.
     garden_place: Option<Place>,
-    /// Texts that were read, with their names.
+    /// Input texts with their names.
     texts: Vec<(String, String)>,
-    /// Shoots with what notes need to know of them.
+    /// Shoots with the facts that release notes depend on.
     pub shoots: Vec<ShootVersions>,
     /// Garden and Seeds by name, with their Kubernetes versions.
     pub clusters: Vec<(String, String)>,
@@ -49,19 +49,19 @@ pub struct Fleet {
     pub first_hash_forms: Vec<String>,
     /// Gardenlets in the cluster of gardener-operator.
     pub gardenlets_of_runtime: Vec<Instance>,
-    /// Processes of components that do not start, of a landscape that runs.
+    /// Processes of components that do not start; empty for files.
     pub crashes: Vec<Crash>,
-    /// Components that are not started, with the reason, of a landscape that runs.
+    /// Components that are not started, with the reason; empty for files.
     pub absent: Vec<String>,
-    /// What was left out, and why.
+    /// Notes about ignored input, with the reason.
     pub notes: Vec<String>,
 }
 
-/// Where something is written.
+/// Place of a value in the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
     At(Origin),
-    /// A path in one of the texts. Its line is looked for when it is shown: to look for each is to read the text as often.
+    /// A path in one of the texts. Its line is resolved only for display, since each resolution reads the text again.
     In {
         text: usize,
         path: String,
@@ -74,7 +74,7 @@ impl Fleet {
         self.places.push(place);
     }
 
-    /// Where an instance is written.
+    /// Place of an instance in the input; `None` in a running landscape.
     pub fn origin(&self, index: usize) -> Option<Origin> {
         self.resolve(self.places.get(index)?)
     }
@@ -89,29 +89,29 @@ impl Fleet {
         }
     }
 
-    /// How an instance is told from the others of its component: the seed of a gardenlet, the name of an extension, else
-    /// its position, if there are several.
+    /// Name of an instance among those of its component: the seed of a gardenlet, the name of an extension, otherwise its
+    /// position if there are several.
     pub fn name_of(&self, index: usize) -> Option<String> {
         name_of(&self.landscape.instances, index)
     }
 
-    /// All clusters with their Kubernetes versions, those of Shoots included.
+    /// All clusters, including Shoots, with their Kubernetes versions.
     pub fn all_clusters(&self) -> Vec<(String, String)> {
         let shoots = self.shoots.iter().map(|shoot| (shoot.name.clone(), shoot.kubernetes.clone()));
         self.clusters.iter().cloned().chain(shoots).collect()
     }
 
-    /// The highest version of a minor that somebody has.
+    /// Highest version of a minor among the instances, except extensions, and the Garden.
     pub fn highest_of(&self, minor: (u64, u64)) -> Option<GardenerVersion> {
         let own = self.landscape.instances.iter().filter(|instance| instance.component != Component::Extension);
         let texts = own.map(|instance| &instance.version).chain(&self.landscape.garden);
         texts.filter_map(|text| GardenerVersion::parse(text)).filter(|version| version.minor() == minor).max()
     }
 
-    /// An instance whose version does not parse.
+    /// Checks that all versions parse.
     ///
     /// # Errors
-    /// There is one: where.
+    /// A version of an instance or of the Garden does not parse; the error has its place.
     pub fn parsable(&self) -> Result<(), Error> {
         let refuse = |what: String, version: &str, origin: Option<Origin>| {
             let place = origin.map_or_else(String::new, |origin| format!("{origin}: "));
@@ -132,7 +132,7 @@ impl Fleet {
     }
 }
 
-/// An instance in words: `gardenlet of seed a`.
+/// Formats an instance, for example `gardenlet of seed a`.
 pub fn shown(instance: &Instance) -> String {
     domain::upgrade::shown(instance.component, &instance.owner)
 }
@@ -147,10 +147,10 @@ fn name_of(instances: &[Instance], index: usize) -> Option<String> {
     (count > 1).then(|| instances[..index].iter().filter(of_component).count().to_string())
 }
 
-/// Files of either form: LANDSCAPE.yaml, or what kubectl prints.
+/// Reads files of either form: LANDSCAPE.yaml or the output of kubectl.
 ///
 /// # Errors
-/// They cannot be read, or say nothing of Gardener's components.
+/// They cannot be read, or contain no component of Gardener.
 pub fn of_files(paths: &[PathBuf]) -> Result<Fleet, Error> {
     let mut fleet = Fleet::default();
     let mut objects = objects::Objects::default();
@@ -178,14 +178,14 @@ pub fn of_files(paths: &[PathBuf]) -> Result<Fleet, Error> {
     Ok(fleet)
 }
 
-/// Worker pools whose hash has the first form, by the Secret of a control plane that holds the keys.
+/// Worker pools whose hash has the first form, read from the Secret of a control plane that stores the hashes.
 fn first_hash_forms(secret: &Secret) -> Vec<String> {
     let keys = secret.data.get(StoredKeys::DATA).and_then(|data| yaml::from_slice::<Vec<StoredKeys>>(&data.0).ok());
     let first = keys.into_iter().flatten().filter(|pool| pool.forms().current == HashVersion::V1);
     first.map(|pool| format!("{}/{}", secret.metadata.namespace, pool.name)).collect()
 }
 
-/// Whether a text holds objects of Kubernetes.
+/// True if a text contains objects of Kubernetes.
 fn has_objects(text: &str) -> bool {
     let is_key = |line: &str| {
         let line = line.trim_start_matches(|c: char| c.is_whitespace() || "-{,".contains(c));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The versions of a landscape as its objects say them, as kubectl prints them.
+//! Versions of a landscape, read from its objects as kubectl prints them.
 //!
-//! | kind | what it says |
+//! | kind | content |
 //! | --- | --- |
-//! | Deployment of a component | its version (tag of its image) and how many there are; its feature gates |
+//! | Deployment of a component | its version (tag of its image) and number of instances; its feature gates |
 //! | Deployment of an extension that is released with Gardener | its library: the tag of its image |
 //! | Seed | the version of its gardenlet, `status.gardener.version`; its Kubernetes version |
-//! | Gardenlet | the version that a gardenlet shall have, for a Seed that says none; its feature gates |
+//! | Gardenlet | the desired version of a gardenlet, for a Seed without one; its feature gates |
 //! | Garden | the version that last operated it; its Kubernetes version; feature gates of the control plane |
 //! | ControllerDeployment, Extension | the library of an extension, by annotation |
 //! | Shoot | its Kubernetes version, and the gardenlet that reconciled it |
@@ -26,39 +26,39 @@ use serde_json::Value;
 
 use super::{Fleet, Place, first_hash_forms};
 use crate::Error;
-use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
+use crate::manifests::{self, Manifest, ManifestError, Origin, Source, WantedKinds};
 
 /// Annotation with the version of the library that an extension is built with.
 const LIBRARY: &str = "terrarium.dev/extensions-library-version";
-/// Kinds that say something about versions.
+/// Kinds with information about versions.
 const KINDS: &[&str] = &["Deployment", "Seed", "Gardenlet", "Garden", "ControllerDeployment", "Extension", "Shoot"];
-/// Nobody runs more instances of a component.
+/// Maximum number of replicas that are counted; a larger number is treated as this one.
 const REPLICAS: u64 = 1000;
 
-/// A gardenlet that something says.
+/// Version of a gardenlet according to one object.
 #[derive(Clone, Debug)]
-struct Said {
+struct GardenletVersion {
     owner: String,
     version: Option<String>,
     origin: Origin,
 }
 
-/// What has been read.
+/// Contents of the objects read so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Objects {
     instances: Vec<(Instance, Origin)>,
     garden: Option<(String, Origin)>,
-    /// By Seeds, with what they report.
-    seeds: Vec<Said>,
-    /// By Gardenlets, with what is wanted.
-    gardenlets: Vec<Said>,
-    /// By Deployments, of which most do not say the Seed.
-    deployed: Vec<Said>,
+    /// Gardenlets by Seed, with the reported version.
+    seeds: Vec<GardenletVersion>,
+    /// Gardenlets by Gardenlet object, with the desired version.
+    gardenlets: Vec<GardenletVersion>,
+    /// Gardenlets by Deployment; most do not name their Seed.
+    deployed: Vec<GardenletVersion>,
     shoots: Vec<ShootVersions>,
     clusters: Vec<(String, String)>,
     gates: Vec<GateSetting>,
     first_hash_forms: Vec<String>,
-    /// How many objects of other kinds there are.
+    /// Number of objects of each other kind.
     others: BTreeMap<String, usize>,
     notes: Vec<String>,
 }
@@ -67,14 +67,14 @@ fn text(tree: &Value, path: &str) -> Option<String> {
     tree.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// The tag of an image, `v1.120.0`.
+/// Tag of an image, for example `v1.120.0`.
 fn tag(image: &str) -> Option<&str> {
     let name = image.split('@').next().unwrap_or_default();
     let (_, last) = name.rsplit_once('/').unwrap_or(("", name));
     last.rsplit_once(':').map(|(_, tag)| tag).filter(|tag| !tag.is_empty())
 }
 
-/// Feature gates of a map.
+/// Returns the feature gates of a map.
 pub(super) fn gates_of(tree: &Value, component: Component, owner: &str) -> Vec<GateSetting> {
     let entries = tree.as_object().into_iter().flatten();
     let setting = |(name, on): (&String, &Value)| {
@@ -84,7 +84,7 @@ pub(super) fn gates_of(tree: &Value, component: Component, owner: &str) -> Vec<G
     entries.filter_map(setting).collect()
 }
 
-/// Feature gates of the arguments of a container: `--feature-gates=A=true,B=false`.
+/// Returns the feature gates of a container's arguments, `--feature-gates=A=true,B=false`.
 pub(super) fn gates_of_arguments(container: &Value, component: Component) -> Vec<GateSetting> {
     let words = ["args", "command"].into_iter().filter_map(|key| container[key].as_array()).flatten();
     let flags = words.filter_map(|word| word.as_str()?.strip_prefix("--feature-gates="));
@@ -98,14 +98,14 @@ pub(super) fn gates_of_arguments(container: &Value, component: Component) -> Vec
 
 impl Objects {
     pub(super) fn read_folder(&mut self, path: &Path) -> Result<(), Error> {
-        let mut wanted = Wanted::only(KINDS);
+        let mut wanted = WantedKinds::only(KINDS);
         manifests::read_each(&[path.to_owned()], &mut wanted, &mut |manifest, source| self.take(&manifest, source))?;
         self.notes.append(&mut wanted.notes);
         Ok(())
     }
 
     pub(super) fn read(&mut self, file: &str, text: &str) -> Result<(), Error> {
-        let mut wanted = Wanted::only(KINDS);
+        let mut wanted = WantedKinds::only(KINDS);
         manifests::parse_each(file, text, &mut wanted, &mut |manifest, source| self.take(&manifest, source))?;
         self.notes.append(&mut wanted.notes);
         Ok(())
@@ -125,7 +125,7 @@ impl Objects {
                 if let Some(kubernetes) = text(tree, "/status/kubernetesVersion") {
                     self.clusters.push((format!("Seed {name}"), kubernetes));
                 }
-                self.seeds.push(Said { owner: name, version, origin: manifest.origin.clone() });
+                self.seeds.push(GardenletVersion { owner: name, version, origin: manifest.origin.clone() });
             }
             "Gardenlet" if is_gardeners(group) => {
                 let own = text(tree, "/spec/deployment/image/tag");
@@ -135,7 +135,7 @@ impl Objects {
                 });
                 let version = own.or(chart).or_else(|| annotated(tree, annotation::COMPONENT_VERSION));
                 self.gates.extend(gates_of(&tree["spec"]["config"]["featureGates"], Component::Gardenlet, &name));
-                self.gardenlets.push(Said { owner: name, version, origin: manifest.origin.clone() });
+                self.gardenlets.push(GardenletVersion { owner: name, version, origin: manifest.origin.clone() });
             }
             "Garden" if is_gardeners(group) => {
                 if let Some(kubernetes) = text(tree, "/spec/virtualCluster/kubernetes/version") {
@@ -209,7 +209,7 @@ impl Objects {
         if component == Component::Gardenlet {
             let seed = tree.pointer("/metadata/labels/terrarium.dev~1seed").and_then(Value::as_str);
             let owner = seed.map_or_else(|| format!("{}/{name}", manifest.namespace()), str::to_owned);
-            self.deployed.push(Said { owner, version: Some(version), origin: at(&field) });
+            self.deployed.push(GardenletVersion { owner, version: Some(version), origin: at(&field) });
             return Ok(());
         }
         for _ in 0..replicas.min(REPLICAS) {
@@ -218,7 +218,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Puts together what was read: a gardenlet is what its Seed says, else what its Gardenlet or its Deployment says.
+    /// Combines the objects: the version of a gardenlet is that of its Seed, otherwise that of its Gardenlet or Deployment.
     pub(super) fn complete(mut self, fleet: &mut Fleet) {
         self.find_gardenlets_of_runtime(fleet);
         for seed in &self.seeds {
@@ -238,9 +238,9 @@ impl Objects {
                 _ => {}
             }
         }
-        let is_seed = |said: &Said| self.seeds.iter().any(|seed| seed.owner == said.owner);
-        let unseen: Vec<Said> = self.gardenlets.iter().filter(|said| !is_seed(said)).cloned().collect();
-        let mut said: Vec<Said> = self.seeds.iter().cloned().chain(unseen).collect();
+        let is_seed = |said: &GardenletVersion| self.seeds.iter().any(|seed| seed.owner == said.owner);
+        let unseen: Vec<GardenletVersion> = self.gardenlets.iter().filter(|said| !is_seed(said)).cloned().collect();
+        let mut said: Vec<GardenletVersion> = self.seeds.iter().cloned().chain(unseen).collect();
         if said.is_empty() {
             said.append(&mut self.deployed);
         }
@@ -266,7 +266,8 @@ impl Objects {
         }
     }
 
-    /// A gardenlet that is deployed where gardener-operator is: both are in what one command printed.
+    /// Finds the gardenlets that run in the cluster of gardener-operator: their Deployments are in the same output of
+    /// kubectl.
     fn find_gardenlets_of_runtime(&self, fleet: &mut Fleet) {
         let is_operator = |(instance, _): &&(Instance, Origin)| instance.component == Component::Operator;
         let files: Vec<&str> =
@@ -278,7 +279,7 @@ impl Objects {
     }
 }
 
-/// The library that an extension says it is built with.
+/// Version of the library that an extension declares in its annotation.
 pub(super) fn declared(tree: &Value) -> Option<String> {
     annotated(tree, LIBRARY)
 }
@@ -287,7 +288,7 @@ fn annotated(tree: &Value, key: &str) -> Option<String> {
     tree["metadata"]["annotations"][key].as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// Whether a group of the API is one of Gardener's.
+/// True if an API group belongs to Gardener.
 fn is_gardeners(group: &str) -> bool {
     group.ends_with(".gardener.cloud")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! PLAN.yaml: a landscape to begin with, and steps in their order. What `upgrade plan -o yaml` prints is one.
+//! PLAN.yaml: a landscape at the start and a sequence of steps. `upgrade plan -o yaml` prints this format.
 
 use domain::skew::{Component, GardenerVersion, Instance};
 use domain::upgrade::Replacement;
@@ -11,24 +11,24 @@ use crate::Error;
 use crate::manifests::Origin;
 use crate::spelling::nearest;
 
-/// Keys of a plan; beside the first two it has what `upgrade plan` tells of itself.
+/// Keys of a plan. `start` and `steps` are read; the others are output of `upgrade plan`.
 pub(super) const KEYS: [&str; 5] = ["start", "steps", "notes", "minors", "stepsBack"];
 /// Keys of a step.
 const STEP_KEYS: [&str; 5] = ["component", "instance", "from", "to", "waitFor"];
 
-/// An order of steps.
+/// Sequence of steps from a landscape.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Who runs before the first step.
+    /// Landscape before the first step.
     pub start: Fleet,
-    /// In their order.
+    /// Steps in order.
     pub steps: Vec<Replacement>,
     /// The instances after all steps.
     pub end: Vec<Instance>,
 }
 
 impl Plan {
-    /// Where a step is written, counted from 0.
+    /// Place of a step in the file, counted from 0.
     pub fn origin(&self, index: usize) -> Option<Origin> {
         self.start.resolve(&Place::In { text: 0, path: format!("steps[{index}]") })
     }
@@ -37,7 +37,7 @@ impl Plan {
 /// Reads a plan.
 ///
 /// # Errors
-/// It cannot be read, or a step is about nobody; with file and line.
+/// It cannot be read, or a step names no existing instance; the error has file and line.
 pub fn read(name: &str, text: &str) -> Result<Plan, Error> {
     let document = Document::read(name, text)?;
     let Some(entries) = document.root.entries() else {
@@ -76,7 +76,7 @@ pub fn read(name: &str, text: &str) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// A step as it is written.
+/// A step as written in the file.
 struct Step<'a> {
     document: &'a Document<'a>,
     path: String,
@@ -97,7 +97,7 @@ impl Step<'_> {
         }
     }
 
-    /// Which instance is replaced, and by which version.
+    /// Reads the index of the replaced instance and its new version.
     fn read(&self, instances: &[Instance]) -> Result<(usize, String), Error> {
         let Some(entries) = self.node.entries() else {
             return Err(self.error("", "expected a step with `component` and `to`", ""));
@@ -126,7 +126,7 @@ impl Step<'_> {
         Ok((place, to.to_owned()))
     }
 
-    /// The place of the instance. Of several gardenlets of a seed it is the oldest.
+    /// Index of the instance that the step names. Several gardenlets of a seed: the oldest.
     fn find(&self, component: Component, instances: &[Instance]) -> Result<usize, Error> {
         let mut own: Vec<usize> =
             (0..instances.len()).filter(|index| instances[*index].component == component).collect();
@@ -148,7 +148,7 @@ impl Step<'_> {
         };
         let is_meant = |index: &usize| {
             let owner = &instances[*index].owner;
-            // A single instance has position 0, too.
+            // A single instance has position 0, as well.
             let position = || own.iter().position(|other| other == index).map(|position| position.to_string());
             if owner.is_empty() { position().as_deref() == Some(wanted) } else { owner == wanted }
         };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_plan_is_told_with_its_line() {
+    fn errors_of_a_plan_name_the_line() {
         let step = |step: &str, expected: &str| check(&format!("{START}steps:\n- {step}\n"), expected);
         step(
             "{component: gardener-apiserver, to: 1.38.0}",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The versions of a landscape that runs: Leases of its instances, and what its objects say beside them.
+//! Versions of a running landscape: Leases of its instances, and other facts from its objects.
 
 use std::sync::Arc;
 
@@ -25,17 +25,17 @@ use crate::components::{Row, crashes, missing};
 use crate::past::rows::ShootRow;
 use crate::{Error, read};
 
-/// Groups of the API.
+/// API groups.
 const CORE: &str = "core.gardener.cloud";
 const OPERATOR: &str = "operator.gardener.cloud";
 
-/// The instances of a landscape that runs, which their Leases tell, and what its objects say beside them.
+/// Reads the instances of a running landscape from their Leases, and other facts from its objects.
 ///
 /// # Errors
-/// The server's words about the Leases.
+/// The error of the request for the Leases.
 pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
     let mut fleet = without_shoots(context).await?;
-    // What cannot be asked for is not there: without a gardener-apiserver nobody serves Shoots.
+    // An API that is not served has no objects: without a gardener-apiserver no Shoots are served.
     let shoots = Api::<Shoot>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
     fleet.shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default().iter().map(versions_of).collect();
     let (deployments, pods) = deployed(context).await?;
@@ -48,7 +48,7 @@ pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
 /// Worker pools whose hash has the first form, `NAMESPACE OF THE CONTROL PLANE/POOL`, sorted.
 ///
 /// # Errors
-/// The server's words about the Secrets of control planes.
+/// The error of the request for the Secrets of control planes.
 pub async fn first_hash_pools(context: &Context) -> Result<Vec<String>, Error> {
     let keys = ListOptions::with_field(&format!("metadata.name={}", StoredKeys::SECRET));
     let keys: Vec<Secret> = Api::all(context, "*").list(&keys).await?.0;
@@ -57,16 +57,16 @@ pub async fn first_hash_pools(context: &Context) -> Result<Vec<String>, Error> {
     Ok(pools)
 }
 
-/// As [`of_landscape`], for somebody who knows the Shoots already.
+/// Reads the landscape like [`of_landscape`], without its Shoots, for callers that have them already.
 ///
 /// # Errors
-/// The server's words about the Leases.
+/// The error of the request for the Leases.
 pub async fn without_shoots(context: &Context) -> Result<Fleet, Error> {
     let all = ListOptions::default();
     let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES).list(&all).await?.0;
     let landscape = lease::landscape(leases.iter().map(|lease| &lease.metadata), "");
     let mut fleet = Fleet { landscape, ..Fleet::default() };
-    // What cannot be asked for is not there: without a gardener-apiserver nobody serves Seeds.
+    // An API that is not served has no objects: without a gardener-apiserver no Seeds are served.
     let tree = async |cluster: &str, group: &str, plural: &str| {
         let row = catalogue::all().iter().find(|row| (row.group, row.plural) == (group, plural));
         let path = row.map(|row| read::path(cluster, row, None, None)).unwrap_or_default();
@@ -101,10 +101,10 @@ pub async fn without_shoots(context: &Context) -> Result<Fleet, Error> {
     Ok(fleet)
 }
 
-/// Components that are not started, with the reason.
+/// Returns the components that are not started, with the reason.
 ///
 /// # Errors
-/// The server's words about Deployments, Gardens and Leases.
+/// The error of the requests for Deployments, Gardens and Leases.
 pub async fn not_started(context: &Context) -> Result<Vec<String>, Error> {
     let (deployments, _) = deployed(context).await?;
     let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
@@ -123,7 +123,7 @@ async fn absent(context: &Context, deployments: &[Arc<Deployment>], running: &La
     Ok(rows.filter_map(|row| row.absence(running)).collect())
 }
 
-/// Deployments of Gardener's components, and their pods.
+/// Returns the Deployments of Gardener's components, and their pods.
 async fn deployed(context: &Context) -> Result<(Vec<Arc<Deployment>>, Vec<Arc<Pod>>), Error> {
     let ours = ListOptions::labelled("app=gardener");
     let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ours).await?;
@@ -137,7 +137,7 @@ fn kubernetes_of(seed: &Value) -> Option<&str> {
     seed["status"]["kubernetesVersion"].as_str().filter(|version| !version.is_empty())
 }
 
-/// Feature gates in the configuration of the components: arguments of their Deployments, and the files that these mount.
+/// Returns the feature gates in the components' configuration: arguments of their Deployments, and mounted files.
 pub async fn gates(context: &Context) -> Vec<GateSetting> {
     let ours = ListOptions::labelled("app=gardener");
     let deployments = Api::<Deployment>::all(context, "*").list(&ours).await.map(|(list, _)| list);
@@ -145,7 +145,7 @@ pub async fn gates(context: &Context) -> Vec<GateSetting> {
     gates_in(&deployments.unwrap_or_default(), &maps.unwrap_or_default())
 }
 
-/// Feature gates that gardener-controller-manager sets. What cannot be read sets none.
+/// Returns the feature gates that gardener-controller-manager sets. Unreadable configuration sets none.
 pub async fn manager_gates(context: &Context) -> Vec<GateSetting> {
     let own = ListOptions::with_field(&format!("metadata.name={}", Component::ControllerManager.name()));
     let deployments = Api::<Deployment>::all(context, cluster::RUNTIME).list(&own).await.map(|(list, _)| list);
@@ -158,7 +158,7 @@ pub async fn manager_gates(context: &Context) -> Vec<GateSetting> {
     gates_in(&deployments, &maps)
 }
 
-/// Feature gates of Deployments; a ConfigMap that none of them mounts is obsolete.
+/// Returns the feature gates of Deployments; a ConfigMap that no Deployment mounts is obsolete.
 fn gates_in(deployments: &[Deployment], maps: &[ConfigMap]) -> Vec<GateSetting> {
     let mut gates = Vec::new();
     for deployment in deployments {
@@ -185,7 +185,7 @@ fn gates_in(deployments: &[Deployment], maps: &[ConfigMap]) -> Vec<GateSetting> 
     gates
 }
 
-/// What notes need to know of a Shoot.
+/// Returns the facts about a Shoot that release notes depend on.
 pub fn versions_of(shoot: &Shoot) -> ShootVersions {
     let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref());
     ShootVersions {
@@ -196,7 +196,7 @@ pub fn versions_of(shoot: &Shoot) -> ShootVersions {
     }
 }
 
-/// As [`versions_of`], of a row.
+/// Returns the same facts as [`versions_of`] from a row of a Shoot.
 pub fn versions_of_row(row: &ShootRow) -> ShootVersions {
     ShootVersions {
         name: row.key(),

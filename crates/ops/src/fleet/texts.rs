@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! YAML in which every scalar is the text that is written: `1.120` is no number here, and not 1.12.
+//! YAML with every scalar kept as written text: `1.120` is not a number, and differs from 1.12.
 
 use yaml::Content;
 
 use crate::manifests::{ManifestError, Origin, Source};
 
-/// A tree of texts.
+/// Tree of texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
-    /// Nothing is written.
+    /// An empty value.
     Empty,
     Text(String),
     List(Vec<Node>),
@@ -16,7 +16,7 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// The tree of a document; the error is the line of a tag.
+    /// Converts a document; the error is the line of a tag.
     fn of(node: &yaml::Node) -> Result<Self, usize> {
         if node.is_tagged {
             return Err(node.line);
@@ -32,7 +32,7 @@ impl Node {
         })
     }
 
-    /// Entries of a map; none of what is empty.
+    /// Entries of a map; an empty value has none.
     pub(super) fn entries(&self) -> Option<&[(String, Self)]> {
         match self {
             Self::Map(entries) => Some(entries),
@@ -46,7 +46,7 @@ impl Node {
     }
 }
 
-/// A text with its name, to say where something in it is.
+/// A named text, for errors with a line.
 pub(super) struct Document<'a> {
     file: &'a str,
     text: &'a str,
@@ -57,7 +57,7 @@ impl<'a> Document<'a> {
     /// Reads one document of YAML or JSON.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is not a single valid document.
     pub(super) fn read(file: &'a str, text: &'a str) -> Result<Self, ManifestError> {
         let failed = |error: yaml::Error| {
             let line = error.line().unwrap_or(1);
@@ -70,13 +70,13 @@ impl<'a> Document<'a> {
         Ok(Self { file, text, root })
     }
 
-    /// Something is wrong with a field.
+    /// Returns an error about a field, with its line.
     pub(super) fn error(&self, path: &str, what: impl Into<String>) -> ManifestError {
         ManifestError::at(&origin(self.file, self.text, path), what)
     }
 }
 
-/// Where a field of a text is.
+/// Place of a field in a text.
 pub(super) fn origin(file: &str, text: &str, path: &str) -> Origin {
     Origin { file: file.to_owned(), line: Source::yaml(text, 1).line_of(path).unwrap_or(1) }
 }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_told_with_its_line() {
+    fn invalid_documents_are_refused_with_their_line() {
         let error = |text: &str| Document::read("f", text).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error("a: 1\nb: [\n").starts_with("f:"), "{}", error("a: 1\nb: [\n"));
         assert!(error("a: 1\na: 2\n").contains("duplicate entry"), "{}", error("a: 1\na: 2\n"));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A [`World`] from manifests, read as the API server reads them: decoded strictly, defaulted, validated.
 //!
-//! A manifest is taken for what a landscape has stored: what the server refuses only of a new object, a version that has
-//! expired among them, is none of its faults.
+//! A manifest is treated as a stored object: rules that the server applies only to new objects, such as the one about
+//! expired versions, do not apply.
 //!
-//! **Invariants.** What the server would not take is a [`Violation`], never dropped silently. What is filled in, what is ignored
-//! and what is missing is noted.
+//! **Invariants.** Input that the server would refuse becomes a [`Violation`] and is never dropped silently. Notes list
+//! everything that is filled in, ignored or missing.
 //!
-//! **Tour.** [`reading`] from texts to a world.
+//! **Tour.** [`reading`] turns texts into a world.
 
 mod reading;
 
@@ -28,36 +28,36 @@ use domain::profile::Profile;
 use domain::release::Release;
 use domain::validation::shoot as shoots;
 
-pub use self::reading::Given;
+pub use self::reading::DecodedManifests;
 use crate::forecast::gates_for;
 use crate::manifests::Origin;
 use crate::spelling::nearest;
 use crate::world::{ProfileKey, World, name_of};
 use crate::{Error, ignored};
 
-/// More violations than this are counted, not told.
+/// Maximum number of violations that are listed; the others are counted.
 const TOLD: usize = 20;
 
-/// By what manifests are filled in and judged.
+/// Parameters for completing and validating manifests.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
     /// Draws the windows of Shoots that have none.
     pub random: &'a Random,
-    /// The instant at which the manifests hold.
+    /// Instant for which the manifests are valid.
     pub now: DateTime<Utc>,
-    /// Documents or upstream.
+    /// Profile of the rules: documents or upstream.
     pub rules: Profile,
     /// Release of the API server.
     pub release: Release,
 }
 
-/// Something that the API server would refuse.
+/// A problem for which the API server would refuse an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     origin: Origin,
     /// `Shoot a/b`
     subject: String,
-    /// In the server's words.
+    /// Message of the server.
     what: String,
     kind: Kind,
 }
@@ -66,14 +66,14 @@ pub struct Violation {
 enum Kind {
     /// The server would refuse it.
     Refused,
-    /// Nothing is known about the object, since it could not be read.
+    /// The object could not be read and is left out.
     LeftOut,
     /// The value is unknown and may decide the answer.
     Decides,
 }
 
 impl Violation {
-    /// What tells it apart from the same violation of another object, or of another item of a list.
+    /// Key under which violations of several objects or list items are grouped: kind and message without indices.
     fn likeness(&self) -> (String, String) {
         let kind = self.subject.split(' ').next().unwrap_or_default();
         (kind.to_owned(), ignored::without_indices(&self.what))
@@ -87,32 +87,32 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// A Shoot whose versions are not all complete.
+/// A Shoot with incomplete versions.
 #[derive(Clone, Debug)]
 pub struct Incomplete {
     index: usize,
     origin: Origin,
-    /// Fields that are completed, and those above them of which nothing can be said before; with their lines.
+    /// Fields to complete, and the fields above them that cannot be validated before; each with its line.
     fields: Vec<(String, usize)>,
 }
 
-/// What is left to be said and done of manifests when all of them have been read.
+/// Results of reading manifests that are processed after all of them have been read.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks {
     violations: Vec<Violation>,
     incomplete: Vec<Incomplete>,
-    /// Places of the NamespacedCloudProfiles, in their order.
+    /// Places of the NamespacedCloudProfiles, in the same order.
     namespaced: Vec<Origin>,
     /// Shoots without a window, in the order of the manifests.
     windowless: Vec<String>,
 }
 
-/// Lines of what the API server would refuse.
+/// Lines about objects that the API server would refuse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusals {
-    /// The question is answered all the same.
+    /// Violations in spite of which the question is answered.
     pub warnings: Vec<String>,
-    /// The question is not answered.
+    /// Violations because of which the question is not answered.
     pub errors: Vec<String>,
 }
 
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// Takes over the profiles of others.
+    /// Adds all profiles of other worlds.
     pub fn add_profiles(&mut self, others: &[Self]) {
         for other in others {
             self.cloud_profiles.extend_from_slice(&other.cloud_profiles);
@@ -168,8 +168,8 @@ impl World {
         self.remarks.violations.iter().any(|violation| violation.kind == Kind::LeftOut)
     }
 
-    /// Fills in what admission does: reservations of kubelets, and by what their profiles offer CPU architectures and incomplete
-    /// versions and images.
+    /// Completes Shoots like admission plugins: reservations of kubelets, and, by the offer of their profiles, CPU
+    /// architectures and incomplete versions and images.
     pub fn complete(&mut self, now: DateTime<Utc>) {
         let offers = self.offers();
         for shoot in &mut self.shoots {
@@ -223,7 +223,7 @@ impl World {
         Ok(())
     }
 
-    /// Notes Shoots whose window is not in their manifest.
+    /// Adds a note about Shoots without a window in their manifest.
     pub fn note_windows(&mut self) {
         if let Some(first) = self.remarks.windowless.first() {
             self.notes.push(format!(
@@ -233,9 +233,8 @@ impl World {
         }
     }
 
-    /// What the API server would refuse, in lines: alike violations are one line, and no more than some twenty are told.
-    /// `force`: the question is answered all the same, without the objects that cannot be read, unless what is not understood
-    /// may decide the answer.
+    /// Formats the violations as lines: similar ones are grouped, and at most 20 lines are listed. `force`: the question is
+    /// answered without the objects that cannot be read, unless an unknown value may decide the answer.
     pub fn refusals(&self, force: bool) -> Refusals {
         let mut groups: Vec<((String, String), &Violation, usize)> = Vec::new();
         let mut index: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -269,21 +268,22 @@ impl World {
     }
 }
 
-/// The field in Go's words for a value of a wrong type: `… struct field Kubernetes.spec.kubernetes.version of type …`.
+/// Extracts the field from Go's error about a value of a wrong type: `… struct field Kubernetes.spec.kubernetes.version of
+/// type …`.
 fn field_of(message: &str) -> &str {
     let behind = message.split_once("struct field ").and_then(|(_, rest)| rest.split_once(" of type "));
     behind.and_then(|(path, _)| path.split_once('.')).map_or("", |(_, path)| path)
 }
 
-/// An object as a server has it: with a version.
+/// Returns an object as stored by a server, with a resource version.
 fn stored<T: Clone>(object: &T, meta: impl Fn(&mut T) -> &mut ObjectMeta) -> T {
     let mut stored = object.clone();
     "1".clone_into(&mut meta(&mut stored).resource_version);
     stored
 }
 
-/// What validation says of a Shoot. One that has been reconciled may have come into a state in which the operation that
-/// it is annotated with could not be asked for any more.
+/// Validates a stored Shoot. Errors about annotations are dropped for a reconciled Shoot: its state may have changed since
+/// the annotated operation was requested.
 fn violations(shoot: &Shoot, release: Release) -> Vec<FieldError> {
     let stored = stored(shoot, |shoot| &mut shoot.metadata);
     let mut errors = shoots::shoot_update(&stored, &stored, gates_for(release));
@@ -303,7 +303,7 @@ fn texts(refusal: Refusal) -> Vec<String> {
     }
 }
 
-/// ` and 2 more` of three.
+/// Formats the rest of a count: ` and 2 more` of three.
 pub(super) fn and_more(count: usize) -> String {
     if count > 1 { format!(" and {} more", count - 1) } else { String::new() }
 }
@@ -312,7 +312,7 @@ fn is_below(error: &FieldError, field: &str) -> bool {
     error.field.starts_with(field)
 }
 
-/// The versions and images of a Shoot that are to be filled in, and the fields that are judged by them.
+/// Paths of a Shoot's incomplete versions and images, and of the fields that are validated by them.
 fn open_fields(shoot: &Shoot) -> Vec<String> {
     let mut fields = Vec::new();
     if is_open(&shoot.spec.kubernetes.version) {
@@ -332,13 +332,13 @@ fn open_fields(shoot: &Shoot) -> Vec<String> {
     fields
 }
 
-/// Whether a version says less than three numbers.
+/// True if a version has fewer than three numbers.
 fn is_open(version: &str) -> bool {
     version.split('.').count() < 3
 }
 
-/// Fills in the versions and images of a Shoot that no server has seen yet: what was filled in, each field with words,
-/// and what cannot be.
+/// Completes the versions and images of a Shoot that is not stored yet; returns the completed fields with a message each,
+/// and those that cannot be completed.
 fn complete_versions(
     shoot: &mut Shoot,
     offer: &CloudProfileSpec,
@@ -392,7 +392,7 @@ fn complete_versions(
     (told, errors)
 }
 
-/// Leaves away what no question about versions looks at: most of a real landscape's bytes, thousands of times over.
+/// Removes fields that no question about versions reads: most of the bytes of a real landscape with thousands of Shoots.
 fn lighten(shoot: &mut Shoot) {
     let status = std::mem::take(&mut shoot.status);
     shoot.status = ShootStatus {

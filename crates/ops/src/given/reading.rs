@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Manifests as decoded objects, and what is made of them once it is known which release answers.
+//! Decoding of manifests, and their conversion to a world once the answering release is known.
 //!
-//! The release may be what the last Shoot says, and everything that an API server does to an object depends on it. So objects
-//! are decoded first, with the fields of all releases, and are filled in and judged when all of them are there. The lines of
-//! fields with which something is wrong are looked for in the end, by reading the texts in question once more.
+//! The release may be that of the last Shoot, and all processing by an API server depends on it. So objects are decoded
+//! first, with the fields of all releases, and are completed and validated once all are present. The lines of invalid
+//! fields are found at the end, by reading the affected texts again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -22,23 +22,23 @@ use serde::de::DeserializeOwned;
 use super::{Incomplete, Kind, Reading, Remarks, Violation, is_below, lighten, open_fields, stored, violations};
 use crate::forecast::gates_for;
 use crate::ignored::{self, Ignored};
-use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Text, Wanted};
+use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Text, WantedKinds};
 use crate::world::{World, name_of};
 
-/// Kinds that play a part.
+/// Kinds that are read.
 const KINDS: [&str; 3] = ["CloudProfile", "NamespacedCloudProfile", "Shoot"];
 
-/// Objects of manifests, not filled in and not judged.
+/// Decoded objects of manifests, neither completed nor validated.
 #[derive(Debug)]
-pub struct Given {
+pub struct DecodedManifests {
     texts: Vec<Text>,
     objects: Vec<(Decoded, Place)>,
-    found: Vec<Found>,
+    found: Vec<UnplacedViolation>,
     ignored: Ignored,
     notes: Vec<String>,
 }
 
-/// An object of a kind that plays a part.
+/// A decoded object of one of the [`KINDS`].
 #[derive(Debug)]
 enum Decoded {
     CloudProfile(Box<CloudProfile>),
@@ -46,7 +46,7 @@ enum Decoded {
     Shoot(Box<Shoot>),
 }
 
-/// An object's text, and how many objects are before it there.
+/// Index of an object's text, and number of objects before it in that text.
 type Number = (usize, usize);
 
 #[derive(Clone, Debug)]
@@ -55,33 +55,33 @@ struct Place {
     origin: Origin,
 }
 
-/// A violation whose line is looked for, by the field that it is about.
+/// A violation whose line is still to be found, by its field.
 #[derive(Debug)]
-struct Found {
+struct UnplacedViolation {
     number: Number,
     field: Option<String>,
     violation: Violation,
 }
 
-impl Given {
-    /// Reads manifests, each Shoot as `adjust` leaves it; kinds that play no part are left out with a note.
+impl DecodedManifests {
+    /// Reads manifests; `adjust` may change each Shoot. Other kinds are skipped with a note.
     ///
     /// # Errors
-    /// A file that cannot be read, an object without a name, one that is given twice.
+    /// A file cannot be read, an object has no name, or an object occurs twice.
     pub fn read(files: &[PathBuf], adjust: &mut dyn FnMut(&mut Manifest)) -> Result<Self, ManifestError> {
         Self::of_texts(manifests::texts(files)?, adjust)
     }
 
-    /// As [`Given::read`], of texts.
+    /// Reads manifests from texts, like [`DecodedManifests::read`].
     ///
     /// # Errors
-    /// As [`Given::read`].
+    /// Those of [`DecodedManifests::read`].
     pub(super) fn of_texts(texts: Vec<Text>, adjust: &mut dyn FnMut(&mut Manifest)) -> Result<Self, ManifestError> {
         let (objects, found, notes) = (Vec::new(), Vec::new(), Vec::new());
         let mut given = Self { texts: Vec::new(), objects, found, ignored: Ignored::default(), notes };
         let mut skipped: BTreeMap<String, usize> = BTreeMap::new();
         let mut seen: BTreeMap<(String, String, String), Origin> = BTreeMap::new();
-        let mut wanted = Wanted::only(&KINDS);
+        let mut wanted = WantedKinds::only(&KINDS);
         for (index, text) in texts.iter().enumerate() {
             let mut count = 0;
             text.read_each(&mut wanted, &mut |mut manifest, source| {
@@ -149,7 +149,7 @@ impl Given {
         };
         let found = |field: &str, what: String, kind: Kind| {
             let violation = Violation { origin: at(field), subject: subject.clone(), what, kind };
-            Found { number: place.number, field: None, violation }
+            UnplacedViolation { number: place.number, field: None, violation }
         };
         let decoded = match decode::tree(manifest.object, &T::node()) {
             Ok(decoded) => decoded,
@@ -170,7 +170,7 @@ impl Given {
         }
     }
 
-    /// The Shoots, before anything is filled in.
+    /// Shoots before completion.
     pub fn shoots(&self) -> impl Iterator<Item = &Shoot> {
         self.objects.iter().filter_map(|(object, _)| match object {
             Decoded::Shoot(shoot) => Some(&**shoot),
@@ -178,7 +178,7 @@ impl Given {
         })
     }
 
-    /// Fills in and judges everything as an API server of a release does.
+    /// Completes and validates all objects like an API server of a release.
     pub fn world(self, reading: Reading<'_>) -> World {
         let Self { texts, objects, found, ignored, mut notes } = self;
         notes.extend(ignored.notes(reading.release));
@@ -198,13 +198,13 @@ impl Given {
     }
 }
 
-/// Emulation of an API server that accepts objects one after the other.
+/// Emulation of an API server that accepts objects in sequence.
 struct Judge<'a> {
     world: World,
     reading: Reading<'a>,
     ignored: Ignored,
-    found: Vec<Found>,
-    /// Shoots of `world.remarks.incomplete`, in its order.
+    found: Vec<UnplacedViolation>,
+    /// Numbers of the Shoots in `world.remarks.incomplete`, in the same order.
     open: Vec<Number>,
 }
 
@@ -265,7 +265,7 @@ impl Judge<'_> {
         self.world.shoots.push(shoot);
     }
 
-    /// Refuses life cycles that the release does not read.
+    /// Adds violations for life cycles that the release does not know.
     fn life_cycles<T: Resource + Object>(&mut self, profile: &T, place: &Place, subject: &str) {
         let (row, release) = (catalogue::of::<T>(), self.reading.release);
         if !self.ignored.has_others(row.kind, release) {
@@ -275,11 +275,11 @@ impl Judge<'_> {
         self.found.extend(unread.into_iter().map(|(field, what)| {
             let (origin, subject) = (place.origin.clone(), subject.to_owned());
             let violation = Violation { origin, subject, what, kind: Kind::Refused };
-            Found { number: place.number, field: Some(field), violation }
+            UnplacedViolation { number: place.number, field: Some(field), violation }
         }));
     }
 
-    /// An object without the fields that the release does not have.
+    /// Returns an object without the fields that the release does not have.
     fn of_release<T: Resource + Object>(&self, object: T) -> T {
         let (row, release) = (catalogue::of::<T>(), self.reading.release);
         if !self.ignored.has_others(row.kind, release) {
@@ -292,11 +292,11 @@ impl Judge<'_> {
         self.found.extend(errors.into_iter().map(|error| {
             let (origin, subject, what) = (place.origin.clone(), subject.to_owned(), error.to_string());
             let violation = Violation { origin, subject, what, kind: Kind::Refused };
-            Found { number: place.number, field: Some(error.field), violation }
+            UnplacedViolation { number: place.number, field: Some(error.field), violation }
         }));
     }
 
-    /// The world, with the lines of what was found.
+    /// Returns the world, with the lines of all violations.
     fn placed(self, texts: &[Text]) -> World {
         let Self { mut world, mut found, open, .. } = self;
         let incomplete = &mut world.remarks.incomplete;
@@ -314,14 +314,14 @@ impl Judge<'_> {
                 *line = lines.get(&(*number, field.clone())).copied().unwrap_or(*line);
             }
         }
-        // Decoding finds more than judging, of the same object: in the order of the manifests.
+        // Decoding and validation may both find violations of an object: sort them in the order of the manifests.
         found.sort_by_key(|found| found.number);
         world.remarks.violations.extend(found.into_iter().map(|found| found.violation));
         world
     }
 }
 
-/// The lines of fields of objects, by reading the texts of those objects once more.
+/// Lines of fields of objects, found by reading the objects' texts again.
 fn lines(texts: &[Text], wanted: &BTreeSet<(Number, String)>) -> BTreeMap<(Number, String), usize> {
     let mut lines = BTreeMap::new();
     let of = |from: Number, to: Number| wanted.range((from, String::new())..(to, String::new()));
@@ -330,7 +330,7 @@ fn lines(texts: &[Text], wanted: &BTreeSet<(Number, String)>) -> BTreeMap<(Numbe
             continue;
         }
         let mut count = 0;
-        let read = text.read_each(&mut Wanted::only(&KINDS), &mut |_, source| {
+        let read = text.read_each(&mut WantedKinds::only(&KINDS), &mut |_, source| {
             for (number, field) in of((index, count), (index, count + 1)) {
                 lines.extend(source.line_of(field).map(|line| ((*number, field.clone()), line)));
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Manifests and what is said of them. Source: docs/usage/shoot-operations/shoot_versions.md, "Version Requirements".
+//! Manifests and their violations. Source: docs/usage/shoot-operations/shoot_versions.md, "Version Requirements".
 
 use domain::release::DOCUMENTED;
 
@@ -47,7 +47,7 @@ spec:
       machine: {type: small, image: {name: os, version: 2.0.0}}
 ";
 
-/// A world, and the lines that an accepting reader would be warned by.
+/// Returns a world, and the warnings of a lenient reader.
 #[track_caller]
 fn world(text: &str) -> World {
     world_at(text, DOCUMENTED)
@@ -58,7 +58,8 @@ fn world_at(text: &str, release: Release) -> World {
     let random = Random::new(1);
     let now = "2025-06-01T00:00:00Z".parse().expect("RFC 3339");
     let reading = Reading { random: &random, now, rules: Profile::Documents, release };
-    let mut world = Given::of_texts(vec![Text::new("f.yaml", text)], &mut |_| {}).expect("YAML").world(reading);
+    let mut world =
+        DecodedManifests::of_texts(vec![Text::new("f.yaml", text)], &mut |_| {}).expect("YAML").world(reading);
     world.complete(now);
     world
 }
@@ -67,7 +68,7 @@ fn violations_of(text: &str) -> Vec<String> {
     world(text).remarks.violations.iter().map(ToString::to_string).collect()
 }
 
-/// A text in which a part is replaced; the part must be there.
+/// Returns a text with one part replaced; the part must occur in it.
 #[track_caller]
 fn with(text: &str, part: &str, other: &str) -> String {
     assert!(text.contains(part), "{part}");
@@ -75,12 +76,12 @@ fn with(text: &str, part: &str, other: &str) -> String {
 }
 
 #[test]
-fn what_a_landscape_may_have_stored_is_taken() {
+fn manifests_that_a_landscape_may_store_have_no_violations() {
     let both = format!("{PROFILE}---\n{SHOOT}");
     assert_eq!(violations_of(&both), [] as [&str; 0]);
     // Fields that are null are not set.
     assert_eq!(violations_of(&with(&both, "{type: calico}", "{type: calico, pods: null}")), [] as [&str; 0]);
-    // An operation was asked for when it could be, and the Shoot has changed since.
+    // The operation was valid when it was requested; the Shoot has changed since.
     let asked = with(SHOOT, "namespace: b", "namespace: b, annotations: {gardener.cloud/operation: rotate-ca-start}");
     let reconciling = format!("{asked}status: {{lastOperation: {{type: Reconcile, state: Processing}}}}\n");
     assert_eq!(violations_of(&reconciling), [] as [&str; 0]);
@@ -88,7 +89,7 @@ fn what_a_landscape_may_have_stored_is_taken() {
 }
 
 #[test]
-fn what_the_api_server_refuses_is_told_with_its_line() {
+fn violations_name_the_line_of_the_field() {
     let check = |text: &str, part: &str, other: &str, expected: &[&str]| {
         assert_eq!(violations_of(&with(text, part, other)), expected, "{part} → {other}");
     };
@@ -161,7 +162,7 @@ fn a_namespaced_profile_must_fit_its_parent_and_have_one() {
 }
 
 #[test]
-fn what_is_filled_in_is_noted_and_what_cannot_be_is_told() {
+fn completed_fields_are_noted_and_others_are_violations() {
     let open = with(&with(SHOOT, "version: 1.31.2", "version: \"1.31\""), ", image: {name: os, version: 2.0.0}", "");
     let filled = world(&format!("{PROFILE}---\n{open}"));
     assert_eq!(filled.remarks.violations, []);
@@ -182,13 +183,13 @@ fn what_is_filled_in_is_noted_and_what_cannot_be_is_told() {
         ),
         "{told:?}"
     );
-    // Without the profile nothing can be said of versions, but of all else.
+    // Without the profile only versions cannot be validated.
     let odd = with(&open, "region: here", "region: \"\"");
     assert_eq!(violations_of(&odd), ["f.yaml:6: Shoot b/a: spec.region: Required value: must specify a region"]);
 }
 
 #[test]
-fn what_the_profile_does_not_have_is_noted() {
+fn unoffered_versions_and_images_are_noted() {
     let strange = with(
         &with(SHOOT, "version: 1.31.2", "version: 1.31.9"),
         "{name: os, version: 2.0.0}",
@@ -276,7 +277,7 @@ fn a_life_cycle_that_the_release_does_not_read_is_refused_with_its_line() {
 }
 
 #[test]
-fn who_insists_gets_warnings_for_all_else() {
+fn force_turns_violations_into_warnings() {
     let odd = with(PROFILE, "{version: 1.31.2}", "{version: 1.31.2, classification: stable}");
     let (refused, insisted) = (world(&odd).refusals(false), world(&odd).refusals(true));
     assert_eq!((refused.warnings.len(), refused.errors.len()), (0, 1));
@@ -311,7 +312,7 @@ fn a_release_has_its_own_fields_only() {
 #[test]
 fn the_shoots_tell_their_release_before_anything_is_judged() {
     let text = format!("{PROFILE}---\n{SHOOT}status: {{gardener: {{id: a, name: b, version: v1.136.2}}}}\n");
-    let given = Given::of_texts(vec![Text::new("f.yaml", &text)], &mut |_| {}).expect("YAML");
+    let given = DecodedManifests::of_texts(vec![Text::new("f.yaml", &text)], &mut |_| {}).expect("YAML");
     assert_eq!(given.shoots().map(|shoot| shoot.status.gardener.version.as_str()).collect::<Vec<_>>(), ["v1.136.2"]);
 }
 
@@ -335,7 +336,7 @@ fn pools_have_the_architecture_that_admission_fills_in() {
     }
 }
 
-/// Without them `rollout` would replace nodes for a reservation that the stored Shoot has as well.
+/// Without them `rollout` would replace nodes because of a reservation that the stored Shoot has already.
 #[test]
 fn kubelets_have_the_reservations_that_admission_fills_in() {
     let own = with(SHOOT, "{version: 1.31.2}", "{version: 1.31.2, kubelet: {kubeReserved: {cpu: 100m}}}");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was done to an object, in a sentence, derived from the fields that changed.
+//! Sentences about the actions on an object, derived from the fields that changed.
 //!
-//! One table serves the log, which shows every action, and the story of `terrarium clock`, which shows those that are news
-//! beside operations, maintenances and Events.
+//! One table serves the log, which shows every action, and the output of `terrarium clock`, which shows those that are news
+//! in addition to operations, maintenances and Events.
 //!
 //! | field | sentence |
 //! | --- | --- |
 //! | annotation gardener.cloud/operation | `requested reconcile`; `reconcile taken up` |
 //! | annotation shoot.gardener.cloud/tasks | `maintained: nothing to do` |
 //! | status.credentials.rotation | `rotation of certificateAuthorities: Preparing` |
-//! | a container's state | `gardenlet v1.120.0 started`, `… ended with exit code 137: last words` |
+//! | a container's state | `gardenlet v1.120.0 started`, `… ended with exit code 137: last line` |
 
 use api::constants::{annotation, label, task};
 use api::joined;
@@ -18,39 +18,39 @@ use serde_json::Value;
 
 use super::changes::{Change, cut, short};
 
-/// What a maintenance is said to have done that has changed nothing.
+/// Sentence about a maintenance run that changed nothing.
 pub const NOTHING_TO_DO: &str = "maintained: nothing to do";
-/// Characters of the last line of a process.
+/// Maximum number of characters of a process's last line.
 const LAST_WORDS: usize = 100;
 
-/// An object that changed.
+/// A changed object.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
-    /// Its kind.
+pub struct ChangedObject<'a> {
+    /// Kind of the object.
     pub kind: &'a str,
-    /// As it became.
+    /// The object after the change.
     pub object: &'a Value,
-    /// The fields that changed.
+    /// Fields that changed.
     pub changes: &'a [Change],
     /// Landscape time of the change.
     pub time: DateTime<Utc>,
 }
 
-/// What was done.
+/// An action on an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// What it is about, in one word.
+    /// Subject of the action, one word.
     pub subject: &'static str,
-    /// The sentence.
+    /// Sentence about the action.
     pub text: String,
-    /// Whether a story shows it, which shows operations, maintenances and Events anyhow.
+    /// True if `terrarium clock` shows the action in addition to operations, maintenances and Events.
     pub is_news: bool,
-    /// Fields about which nothing else is to be said.
+    /// Fields that need no other text.
     covers: &'static [&'static str],
 }
 
 impl Action {
-    /// Whether the sentence says what there is to say of a field.
+    /// True if the sentence replaces the text about a field.
     pub fn covers(&self, path: &str) -> bool {
         self.covers.iter().any(|pattern| fits(pattern, path).is_some())
     }
@@ -60,7 +60,7 @@ impl Action {
 struct Rule {
     /// Kinds of objects; empty: all.
     kinds: &'static [&'static str],
-    /// Field with all below it; `*` stands for one name.
+    /// Field, including all fields below it; `*` stands for one name.
     field: &'static str,
     subject: &'static str,
     says: Says,
@@ -68,17 +68,17 @@ struct Rule {
     covers: &'static [&'static str],
 }
 
-/// How a row makes its sentence.
+/// Source of a rule's sentence.
 enum Says {
-    By(fn(&Found<'_>) -> Option<String>),
-    /// One sentence for a field that is set now, and one for a field that is not, or false.
+    By(fn(&RuleMatch<'_>) -> Option<String>),
+    /// One sentence for a set field, and one for an unset or false field.
     Either(&'static str, &'static str),
-    /// A sentence for a field that is set now.
+    /// A sentence for a set field.
     Set(&'static str),
 }
 
 impl Says {
-    fn text(&self, found: &Found<'_>) -> Option<String> {
+    fn text(&self, found: &RuleMatch<'_>) -> Option<String> {
         let is_set = found.after("").is_some_and(|value| value != "false");
         match self {
             Self::By(says) => says(found),
@@ -88,10 +88,10 @@ impl Says {
     }
 }
 
-/// Fields that changed and that a row is about.
-struct Found<'a> {
-    seen: &'a Seen<'a>,
-    /// For what `*` stands.
+/// Changed fields that match a rule.
+struct RuleMatch<'a> {
+    seen: &'a ChangedObject<'a>,
+    /// Name that `*` matches.
     name: &'a str,
     changes: Vec<&'a Change>,
 }
@@ -100,7 +100,7 @@ const PODS: &[&str] = &["Pod"];
 const SHOOTS: &[&str] = &["Shoot"];
 const NODES: &[&str] = &["Node"];
 
-/// All of them; the order is that of the sentences.
+/// All rules, in the order of the sentences.
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
     Rule { kinds: SHOOTS, field: joined!(".metadata.annotations[", annotation::SHOOT_TASKS, "]"), subject: "maintenance", says: Says::By(nothing_to_do), is_news: true,
@@ -137,16 +137,16 @@ const RULES: &[Rule] = &[
         covers: &[joined!(".metadata.labels[", label::SELECTED_FOR_UPDATE, "]")] },
 ];
 
-/// What was done to an object.
-pub fn of(seen: &Seen<'_>) -> Vec<Action> {
+/// Returns the actions on an object.
+pub fn of(seen: &ChangedObject<'_>) -> Vec<Action> {
     let mut actions = Vec::new();
     for rule in RULES.iter().filter(|rule| rule.kinds.is_empty() || rule.kinds.contains(&seen.kind)) {
-        let mut found: Vec<Found<'_>> = Vec::new();
+        let mut found: Vec<RuleMatch<'_>> = Vec::new();
         for change in seen.changes {
             let Some(name) = fits(rule.field, &change.path) else { continue };
             match found.iter_mut().find(|found| found.name == name) {
                 Some(found) => found.changes.push(change),
-                None => found.push(Found { seen, name, changes: vec![change] }),
+                None => found.push(RuleMatch { seen, name, changes: vec![change] }),
             }
         }
         let texts = found.iter().filter_map(|found| rule.says.text(found));
@@ -160,7 +160,7 @@ pub fn of(seen: &Seen<'_>) -> Vec<Action> {
     actions
 }
 
-/// For what `*` of a pattern stands if the path is the pattern's, or below it; nothing where there is no `*`.
+/// Name that `*` of a pattern matches if the path equals the pattern or is below it; empty for a pattern without `*`.
 fn fits<'a>(pattern: &str, path: &'a str) -> Option<&'a str> {
     let is_end = |rest: &str| rest.is_empty() || rest.starts_with(['.', '[']);
     let Some((before, after)) = pattern.split_once('*') else {
@@ -173,13 +173,13 @@ fn fits<'a>(pattern: &str, path: &'a str) -> Option<&'a str> {
     rest.strip_prefix(after).filter(|rest| is_end(rest)).map(|_| name)
 }
 
-impl<'a> Found<'a> {
-    /// The change of a field below the row's, or of that itself.
+impl<'a> RuleMatch<'a> {
+    /// Change of a field below the rule's field, or of that field itself.
     fn change(&self, below: &str) -> Option<&'a Change> {
         self.changes.iter().copied().find(|change| change.path.ends_with(below))
     }
 
-    /// What a field became; `None`: it did not change, or it is gone.
+    /// New value of a field; `None`: it did not change, or was removed.
     fn after(&self, below: &str) -> Option<String> {
         Some(text(self.change(below)?.after.as_ref()?))
     }
@@ -188,7 +188,7 @@ impl<'a> Found<'a> {
         Some(text(self.change(below)?.before.as_ref()?))
     }
 
-    /// A container of a pod: its name, and the version that its image says.
+    /// Name of a pod's container, with its image's version.
     fn process(&self) -> String {
         let containers = self.seen.object["spec"]["containers"].as_array().into_iter().flatten();
         let image = containers.filter(|container| container["name"] == self.name).find_map(|it| it["image"].as_str());
@@ -201,7 +201,7 @@ fn text(value: &Value) -> String {
     short(value, usize::MAX)
 }
 
-fn requested(found: &Found<'_>) -> Option<String> {
+fn requested(found: &RuleMatch<'_>) -> Option<String> {
     Some(match (found.before(""), found.after("")) {
         (None, Some(after)) => format!("requested {after}"),
         (Some(before), Some(after)) => format!("requested {after} instead of {before}"),
@@ -209,10 +209,10 @@ fn requested(found: &Found<'_>) -> Option<String> {
     })
 }
 
-fn requested_for_maintenance(found: &Found<'_>) -> Option<String> {
+fn requested_for_maintenance(found: &RuleMatch<'_>) -> Option<String> {
     Some(match (found.before(""), found.after("")) {
         (_, Some(after)) => format!("requested {after} for the next maintenance"),
-        // What waited is requested now, which is told already.
+        // The waiting operation is requested now, and another sentence reports that.
         (before, None) if found.seen.changes.iter().any(|change| change.after.as_ref().map(text) == before) => {
             return None;
         }
@@ -220,9 +220,9 @@ fn requested_for_maintenance(found: &Found<'_>) -> Option<String> {
     })
 }
 
-/// Maintenance asks for tasks in every run. One with findings changes the specification, or has written its result at the
-/// same instant.
-fn nothing_to_do(found: &Found<'_>) -> Option<String> {
+/// Every maintenance run adds tasks. A run with findings changes the specification, or has written its result at the same
+/// instant.
+fn nothing_to_do(found: &RuleMatch<'_>) -> Option<String> {
     let has_task = |tasks: Option<String>| {
         tasks.is_some_and(|tasks| tasks.split(',').any(|task| task == task::DEPLOY_DNS_RECORD_INGRESS))
     };
@@ -234,7 +234,7 @@ fn nothing_to_do(found: &Found<'_>) -> Option<String> {
     (is_maintenance && !changes_spec && !has_findings).then(|| NOTHING_TO_DO.to_owned())
 }
 
-fn maintained(found: &Found<'_>) -> Option<String> {
+fn maintained(found: &RuleMatch<'_>) -> Option<String> {
     let result = &found.seen.object["status"]["lastMaintenance"];
     let part = |field: &str| result[field].as_str().unwrap_or_default().replace('\n', " ");
     Some(match part("state").as_str() {
@@ -245,8 +245,8 @@ fn maintained(found: &Found<'_>) -> Option<String> {
     })
 }
 
-/// What has phases is told by them, the rest by its beginning and end.
-fn rotation(found: &Found<'_>) -> Option<String> {
+/// A rotation with phases is reported at each phase, others at start and completion.
+fn rotation(found: &RuleMatch<'_>) -> Option<String> {
     let (what, rotation) = (found.name, &found.seen.object["status"]["credentials"]["rotation"][found.name]);
     let is_set = |field: &str| {
         let path = format!(".status.credentials.rotation.{what}.{field}");
@@ -269,22 +269,22 @@ fn rotation(found: &Found<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-fn scheduled(found: &Found<'_>) -> Option<String> {
+fn scheduled(found: &RuleMatch<'_>) -> Option<String> {
     Some(match (found.before(""), found.after("")?) {
         (None, seed) => format!("scheduled to Seed {seed}"),
         (Some(before), seed) => format!("moved from Seed {before} to {seed}"),
     })
 }
 
-fn started(found: &Found<'_>) -> Option<String> {
+fn started(found: &RuleMatch<'_>) -> Option<String> {
     found.after("").map(|_| format!("{} started", found.process()))
 }
 
-fn ended(found: &Found<'_>) -> Option<String> {
+fn ended(found: &RuleMatch<'_>) -> Option<String> {
     let state = if found.changes[0].path.contains("].lastState") { "lastState" } else { "state" };
     let statuses = found.seen.object["status"]["containerStatuses"].as_array()?;
     let end = &statuses.iter().find(|status| status["name"] == found.name)?[state]["terminated"];
-    // Told when it becomes the state, not when the state moves on.
+    // Reported when it becomes the state, not when the state becomes the last state.
     end.as_object()?;
     let how = match (end["signal"].as_i64().unwrap_or_default(), end["exitCode"].as_i64().unwrap_or_default()) {
         (0, code) => format!("ended with exit code {code}"),
@@ -302,12 +302,12 @@ mod tests {
     use super::*;
     use crate::history::changes::between;
 
-    /// Sentences, with `!` before those that a story tells.
+    /// Checks sentences; `!` marks those that `terrarium clock` shows.
     #[track_caller]
     fn check(kind: &str, before: &Value, after: &Value, expected: &[&str]) {
         let changes = between(before, after);
         let time = "2027-01-31T22:10:05.5Z".parse().expect("an instant");
-        let actions = of(&Seen { kind, object: after, changes: &changes, time });
+        let actions = of(&ChangedObject { kind, object: after, changes: &changes, time });
         let texts: Vec<String> =
             actions.iter().map(|action| format!("{}{}", if action.is_news { "!" } else { "" }, action.text)).collect();
         assert_eq!(texts, expected, "{before} → {after}");
@@ -412,20 +412,21 @@ mod tests {
         };
         let first = running("t", json!({}));
         check("Pod", &pod(json!([])), &first, &["gardenlet v1.120.0 started"]);
-        let end = |code: i64, signal: i64| json!({ "terminated": { "exitCode": code, "signal": signal, "message": "a\nlast words\n" } });
+        let end = |code: i64, signal: i64| json!({ "terminated": { "exitCode": code, "signal": signal, "message": "a\nlast line\n" } });
         let waiting = pod(
             json!([{ "name": "gardenlet", "state": { "waiting": { "reason": "CrashLoopBackOff" } }, "lastState": end(3, 0) }]),
         );
-        check("Pod", &first, &waiting, &["gardenlet v1.120.0 ended with exit code 3: last words"]);
+        check("Pod", &first, &waiting, &["gardenlet v1.120.0 ended with exit code 3: last line"]);
         check("Pod", &waiting, &running("u", end(3, 0)), &["gardenlet v1.120.0 started"]);
         check(
             "Pod",
             &first,
             &running("u", end(137, 9)),
-            &["gardenlet v1.120.0 was ended by signal 9 (exit code 137): last words", "gardenlet v1.120.0 started"],
+            &["gardenlet v1.120.0 was ended by signal 9 (exit code 137): last line", "gardenlet v1.120.0 started"],
         );
         let changes = between(&first, &waiting);
-        let actions = of(&Seen { kind: "Pod", object: &waiting, changes: &changes, time: DateTime::UNIX_EPOCH });
+        let actions =
+            of(&ChangedObject { kind: "Pod", object: &waiting, changes: &changes, time: DateTime::UNIX_EPOCH });
         assert!(actions[0].covers(".status.containerStatuses[gardenlet].restartCount"));
         assert!(!actions[0].covers(".status.phase"));
     }

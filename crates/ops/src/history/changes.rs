@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What differs between two states of an object, field by field.
+//! Difference between two states of an object, field by field.
 //!
-//! Items of a list are told apart by the first of [`KEYS`] that all of them have, with a value of its own each; then
-//! one that moved has not changed. A path names such an item by its key: `.status.conditions[APIServerAvailable]`.
+//! Items of a list are identified by the first of [`KEYS`] that all of them have with distinct values; then an item that
+//! only moved is unchanged. A path names such an item by its key: `.status.conditions[APIServerAvailable]`.
 
 use serde_json::{Map, Value};
 
-/// Fields by which upstream's lists tell their items apart.
+/// Fields that identify items of upstream's lists.
 const KEYS: [&str; 8] = ["name", "type", "version", "uid", "key", "kind", "machineClassName", "manager"];
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// `.spec.kubernetes.version`.
+    /// Path, for example `.spec.kubernetes.version`.
     pub path: String,
-    /// `None`: it was not there.
+    /// Value before; `None`: the field did not exist.
     pub before: Option<Value>,
-    /// `None`: it is gone.
+    /// Value after; `None`: the field was removed.
     pub after: Option<Value>,
 }
 
-/// The fields that differ, in order of their paths. What has come or gone is told leaf by leaf.
+/// Returns the fields that differ, ordered by path. Added and removed trees are listed leaf by leaf.
 pub fn between(before: &Value, after: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
     compare("", Some(before), Some(after), &mut changes);
@@ -65,7 +65,7 @@ fn fields(path: &str, left: &Map<String, Value>, right: &Map<String, Value>, cha
     }
 }
 
-/// The field by which the items of two lists are told apart.
+/// Field that identifies the items of two lists.
 fn key_of(left: &[Value], right: &[Value]) -> Option<&'static str> {
     KEYS.into_iter().find(|key| is_key(key, left) && is_key(key, right) && !(left.is_empty() && right.is_empty()))
 }
@@ -78,7 +78,7 @@ fn is_key(key: &str, items: &[Value]) -> bool {
     all && names.len() == items.len()
 }
 
-/// A value in one line of at most so many characters.
+/// Formats a value on one line of at most `longest` characters.
 pub fn short(value: &Value, longest: usize) -> String {
     let text = match value {
         Value::String(text) if !text.is_empty() && !text.contains(['\n', '"']) => text.clone(),
@@ -87,7 +87,7 @@ pub fn short(value: &Value, longest: usize) -> String {
     cut(&text, longest)
 }
 
-/// A text of at most so many characters.
+/// Truncates a text to `longest` characters.
 pub fn cut(text: &str, longest: usize) -> String {
     if text.chars().count() <= longest {
         return text.to_owned();
@@ -97,7 +97,7 @@ pub fn cut(text: &str, longest: usize) -> String {
 }
 
 impl Change {
-    /// In one line.
+    /// Formats the change on one line.
     pub fn line(&self, longest: usize) -> String {
         let path = self.path.trim_start_matches('.');
         let value = |value: &Value| short(value, longest);

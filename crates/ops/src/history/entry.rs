@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An entry of the log as a line that a person understands.
+//! Formatting of a log entry as a line.
 //!
 //! ```text
 //!   revision  landscape time        actor      what    object                     what of it changed
@@ -15,21 +15,21 @@ use chrono::SecondsFormat;
 use eventlog::{Actor, Entry, Sections, Verb};
 use serde_json::{Value, json};
 
-use super::actions::{self, Action, Seen};
+use super::actions::{self, Action, ChangedObject};
 use super::changes::{self, Change, cut, short};
 use super::{secrets, writers};
 use crate::names::clusters::NamedCluster;
 
-/// Characters of a value in a line.
+/// Maximum length of a value in a line.
 const VALUE: usize = 48;
-/// Characters of a sentence in a line.
+/// Maximum length of a sentence in a line.
 const SENTENCE: usize = 120;
-/// Characters of everything that changed, in a line.
+/// Maximum length of all changes in a line.
 const SUMMARY: usize = 200;
-/// Characters of a value in a difference.
+/// Maximum length of a value in a difference.
 const LONG: usize = 2000;
 
-/// Fields that follow from others: told only if nothing else changed.
+/// Fields that follow from others; shown only if nothing else changed.
 const NOISE: [&str; 10] = [
     "managedFields",
     "generation",
@@ -43,17 +43,17 @@ const NOISE: [&str; 10] = [
     "uid",
 ];
 
-/// An entry, read.
+/// A decoded log entry with its changes.
 #[derive(Clone, Debug)]
 pub struct ReadEntry<'a> {
     entry: &'a Entry,
     kind: String,
     object: Value,
-    /// Without what is never shown.
+    /// Changes without the fields that are never shown.
     pub changes: Vec<Change>,
 }
 
-/// The object at a revision.
+/// Returns the object at a revision.
 pub fn tree(sections: &Sections, revision: u64) -> Value {
     let [identity, metadata, managed_fields, rest, status] = sections.parts.clone();
     let served = encode::Sections { identity, metadata, managed_fields, rest, status }.served(revision);
@@ -61,7 +61,7 @@ pub fn tree(sections: &Sections, revision: u64) -> Value {
 }
 
 impl<'a> ReadEntry<'a> {
-    /// Reads an entry.
+    /// Decodes an entry.
     pub fn of(entry: &'a Entry) -> Self {
         let object = tree(&entry.object, entry.revision.0);
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
@@ -77,12 +77,12 @@ impl<'a> ReadEntry<'a> {
         Self { entry, kind, object, changes }
     }
 
-    /// Who wrote it: a component by its name; others by their user and the program that they used.
+    /// Writer of the entry: a component by its name; others by user and program.
     pub fn actor(&self) -> String {
         name_of(&self.entry.actor)
     }
 
-    /// In one line.
+    /// Formats the entry on one line.
     pub fn line(&self) -> String {
         let Entry { revision, time, actor, .. } = self.entry;
         let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
@@ -107,7 +107,7 @@ impl<'a> ReadEntry<'a> {
         format!("{cluster}{} {place}{}", self.kind, key.name)
     }
 
-    /// `create`, `update`, `status`, `delete`.
+    /// Verb of the entry: `create`, `update`, `status`, `delete`.
     pub fn verb(&self) -> &'static str {
         match self.entry.verb {
             Verb::Create => "create",
@@ -117,7 +117,7 @@ impl<'a> ReadEntry<'a> {
         }
     }
 
-    /// What differs, a line for what was and one for what is.
+    /// Formats the differences, with a line for the old value and one for the new value.
     pub fn difference(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for Change { path, before, after } in &self.changes {
@@ -129,7 +129,7 @@ impl<'a> ReadEntry<'a> {
         lines
     }
 
-    /// As one JSON object.
+    /// Formats the entry as one JSON object.
     pub fn json(&self) -> Value {
         let Entry { revision, key, time, actor, .. } = self.entry;
         let changes = self
@@ -154,7 +154,7 @@ impl<'a> ReadEntry<'a> {
         })
     }
 
-    /// What there is to say about it.
+    /// Summary of the entry's changes.
     pub fn summary(&self) -> String {
         if self.kind == "Event" && self.entry.verb != Verb::Delete {
             return event(&self.object);
@@ -166,7 +166,7 @@ impl<'a> ReadEntry<'a> {
         }
     }
 
-    /// What its kind's columns show.
+    /// Values of the columns of the object's kind.
     fn properties(&self) -> String {
         let row = self.row();
         let columns = row.map(|row| row.columns).unwrap_or_default();
@@ -192,14 +192,14 @@ impl<'a> ReadEntry<'a> {
         catalogue::all().iter().find(|row| row.group == group && row.plural == plural)
     }
 
-    /// The controller of the component that wrote it, as far as one can tell.
+    /// Controller of the component that wrote the entry; `None`: it cannot be determined.
     pub fn controller(&self) -> Option<&str> {
         writers::of(&self.entry.actor.component, &self.kind, &self.object, &self.changes)
     }
 
     fn actions(&self) -> Vec<Action> {
         let (kind, changes) = (self.kind.as_str(), self.changes.as_slice());
-        actions::of(&Seen { kind, object: &self.object, changes, time: self.entry.time })
+        actions::of(&ChangedObject { kind, object: &self.object, changes, time: self.entry.time })
     }
 
     fn changed(&self) -> String {
@@ -216,7 +216,7 @@ impl<'a> ReadEntry<'a> {
                 || actions.iter().any(|action| action.covers(&change.path))
         };
         let others: Vec<&Change> = self.changes.iter().filter(|change| !is_told(change)).collect();
-        // What is wanted before what is, and both before labels.
+        // Spec first, then status, then metadata.
         let rank = |change: &Change| match change.path.split('.').nth(1) {
             Some("metadata") => 2,
             Some("status") => 1,
@@ -226,13 +226,13 @@ impl<'a> ReadEntry<'a> {
         loud.sort_by_key(|change| rank(change));
         parts.extend(loud.into_iter().map(line));
         if parts.is_empty() {
-            // Better what follows from others than nothing.
+            // Only dependent fields changed: they are shown rather than nothing.
             parts.extend(others.into_iter().map(line));
         }
         parts.join("; ")
     }
 
-    /// Conditions and constraints, each with what it became.
+    /// Changed conditions and constraints, each with its new state.
     fn conditions(&self) -> Vec<String> {
         let mut told: BTreeMap<&str, BTreeMap<&str, &Change>> = BTreeMap::new();
         for change in &self.changes {
@@ -248,7 +248,7 @@ impl<'a> ReadEntry<'a> {
                 Some((Some(before), Some(after))) => Some(format!("{name} {before} → {after}{why}")),
                 Some((None, Some(after))) => Some(format!("{name} {after}{why}")),
                 Some((_, None)) => Some(format!("{name} removed")),
-                // Its times alone say nothing.
+                // Changed times alone are not shown.
                 None => Some(format!("{name}: {}", became("reason").or_else(|| became("message"))?)),
             }
         };
@@ -256,13 +256,13 @@ impl<'a> ReadEntry<'a> {
     }
 }
 
-/// A change in one line; sentences are cut later than names.
+/// Formats a change on one line; sentences are truncated at a greater length than names.
 fn line(change: &Change) -> String {
     let is_sentence = change.path.ends_with(".description") || change.path.ends_with(".message");
     change.line(if is_sentence { SENTENCE } else { VALUE })
 }
 
-/// Name of a condition and the field of it, for a path in one.
+/// Name of a condition and its field, for a path in a condition.
 fn condition_of(path: &str) -> Option<(&str, &str)> {
     let rest = path.strip_prefix(".status.conditions[").or_else(|| path.strip_prefix(".status.constraints["))?;
     let (name, field) = rest.split_once(']')?;
@@ -274,14 +274,14 @@ fn is_noise(path: &str) -> bool {
     NOISE.contains(&last) || path.contains("managedFields")
 }
 
-/// `Create Processing (12%): …`
+/// Formats an operation: `Create Processing (12%): …`.
 fn operation(operation: &Value) -> String {
     let text = |field: &str| operation[field].as_str().unwrap_or_default();
     let progress = operation["progress"].as_i64().unwrap_or_default();
     format!("{} {} ({progress}%): {}", text("type"), text("state"), text("description").replace('\n', " "))
 }
 
-/// `SchedulingSuccessful of Shoot local: Scheduled to seed 'local'`
+/// Formats an Event: `SchedulingSuccessful of Shoot local: Scheduled to seed 'local'`.
 fn event(event: &Value) -> String {
     let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let count = event["count"]
@@ -297,7 +297,7 @@ fn event(event: &Value) -> String {
     )
 }
 
-/// A component by its name; others by their user and the program that they used.
+/// Name of a writer: a component by its name; others by user and program.
 pub fn name_of(actor: &Actor) -> String {
     if !actor.version.is_empty() {
         return actor.component.to_string();
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_who_did_what_to_what() {
+    fn a_line_has_writer_verb_object_and_changes() {
         let shoot = |version: &str, status: Value| {
             json!({ "kind": "Shoot", "metadata": { "name": "x", "uid": "1" },
                 "spec": { "region": "local", "kubernetes": { "version": version } }, "status": status })
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_secrets_are_told_by_nobody() {
+    fn values_of_secrets_are_never_shown() {
         let secret = |value: &str| json!({ "kind": "Secret", "metadata": { "name": "x" }, "data": { "a": value } });
         let (before, after) = (secret("cGFz1"), secret("cGFz2"));
         let entry = entry(Verb::Update, "/secrets", Some(&before), &after);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entries of the log for people.
+//! Log entries for display.
 //!
-//! **Tour.** [`entry`] an entry in a line; [`changes`] what differs between two states; [`actions`] what was done, in sentences;
-//! [`writers`] which controller did it; [`secrets`] what is never shown.
+//! **Tour.** [`entry`] an entry on one line; [`changes`] differences between two states; [`actions`] sentences about
+//! actions; [`writers`] the controller that wrote an entry; [`secrets`] values that are never shown.
 
 pub mod actions;
 pub mod changes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What of objects is never shown: the values of Secrets, and copies of them elsewhere.
+//! Values of objects that are never shown: those of Secrets, and copies of them elsewhere.
 
 use api::constants::annotation;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn fields(kind: &str) -> &'static [&'static str] {
     FIELDS.iter().find(|(of, _)| *of == kind).map_or(&[], |(_, fields)| fields)
 }
 
-/// An object without them: every leaf below such a field is replaced, so that names and structure stay.
+/// Hides the credentials of an object: each leaf below such a field is replaced, so names and structure remain.
 pub fn hide(object: &mut Value) {
     let fields = fields(object["kind"].as_str().unwrap_or_default());
     for field in fields {
@@ -46,7 +46,7 @@ fn hide_leaves(value: &mut Value) {
     }
 }
 
-/// A change of an object of a kind, without them.
+/// Hides the credentials in a change of an object of a kind.
 pub fn hide_change(kind: &str, change: &mut Change) {
     let fields = fields(kind);
     let is_below = |field: &&str| {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which controller of a component wrote an entry.
+//! The controller that wrote an entry, derived from the changed fields.
 //!
-//! The log names the component, as upstream's managed fields do. Its controllers are distinguished by what each of them
-//! writes: a kind, and fields of it. An Event names its reporter itself. The names are those of the controllers, which
-//! a test of `terrarium` compares.
+//! The log names the component, as upstream's managed fields do. Its controllers are distinguished by the kinds and fields
+//! that they write. An Event names its reporter itself. The names are those of the controllers; a test of `terrarium`
+//! compares them.
 
 use api::constants::{annotation, label};
 use api::joined;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::changes::Change;
 use crate::names::components;
 
-/// A controller writes such fields of such kinds; no fields: any, also new objects and those that go.
+/// Kinds and fields that a controller writes; no fields: any change, including creation and deletion.
 struct Writer {
     component: &'static str,
     controller: &'static str,
@@ -37,7 +37,7 @@ const PROVIDER: &str = Program::ProviderLocal.short();
 const KUBE: &str = "kube-controller-manager";
 const MCM: &[&str] = &["MachineDeployment", "MachineSet", "Machine", "Node"];
 
-/// All of them; the first that fits has written.
+/// All writers; the first that matches an entry wrote it.
 #[rustfmt::skip]
 const WRITERS: &[Writer] = &[
     writer(MANAGER, "shoot-hibernation", &["Shoot"], &[".spec.hibernation", ".status.lastHibernationTriggerTime"]),
@@ -76,7 +76,7 @@ const WRITERS: &[Writer] = &[
     writer(KUBE, "namespace", &["Namespace"], &[]),
 ];
 
-/// The controller that wrote an object of a kind, if one can tell.
+/// Controller that wrote an object of a kind; `None`: it cannot be determined.
 pub fn of<'a>(component: &str, kind: &str, object: &'a Value, changes: &[Change]) -> Option<&'a str> {
     if kind == "Event" {
         let reporter = object["source"]["component"].as_str().or_else(|| object["reportingComponent"].as_str());
@@ -93,18 +93,18 @@ pub fn of<'a>(component: &str, kind: &str, object: &'a Value, changes: &[Change]
     WRITERS.iter().find(writes).map(|writer| writer.controller)
 }
 
-/// Components and controllers that there are, by their names.
+/// Names of all components and controllers.
 pub fn names() -> impl Iterator<Item = &'static str> {
     WRITERS.iter().flat_map(|writer| [writer.component, writer.controller])
 }
 
-/// A controller's name, which its Events have with `-controller` behind it.
+/// Name of a controller without the suffix `-controller` of its Events.
 fn base(name: &str) -> &str {
     name.strip_suffix("-controller").unwrap_or(name)
 }
 
-/// Whether somebody is meant by a name: by the whole of it, by its first words (`gardener-controller`), by its last ones
-/// (`apiserver`, `maintenance`), or by a controller's name in Events.
+/// True if `wanted` matches a name: all of it, its beginning (`gardener-controller`), its end (`apiserver`, `maintenance`),
+/// or a controller's name in Events.
 pub fn is_meant(wanted: &str, name: &str) -> bool {
     let wanted = base(components::full(wanted));
     let is_edge = |c: char| matches!(c, '-' | ':' | '/' | '.');

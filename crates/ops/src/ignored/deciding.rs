@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parts of objects by which versions, windows and roll-outs are decided.
+//! Parts of objects that decide about versions, windows and roll-outs.
 //!
-//! An unknown field there may mean another answer: a life cycle that is not read leaves a version supported for good. Others
-//! are ignored with a note.
+//! An unknown field in them may change the answer: a version whose life cycle is not read stays supported indefinitely.
+//! Other unknown fields are ignored with a note.
 
 use crate::spelling::distance;
 
-/// Paths of a kind below which an unknown field decides, `[]` for each item; of the last name, a misspelling of it, too.
+/// Paths of a kind below which an unknown field may decide, with `[]` for each item; also misspellings of a path's last
+/// name.
 type Table = &'static [&'static str];
 
 /// Lists of versions: life cycle, classification, expiration, update strategy.
@@ -20,7 +21,7 @@ const NAMESPACED_CLOUD_PROFILE: Table = &[
     "status.cloudProfileSpec.machineImages",
 ];
 
-/// Window, automatic updates, hibernation, the profile, and what of a pool says how its nodes are updated.
+/// Window, automatic updates, hibernation, the profile, and the parts of a pool that decide how its nodes are updated.
 const SHOOT: Table = &[
     "spec.cloudProfile",
     "spec.cloudProfileName",
@@ -39,10 +40,10 @@ const SHOOT: Table = &[
 /// Parts of the table below which new fields are common and decide nothing: only misspellings count.
 const OPEN: Table = &["spec.provider.workers"];
 
-/// Most letters in which a misspelt name differs, of a short one and of others.
+/// Maximum number of differing letters in a misspelt name: for a short name, and for others.
 const MISSPELT: (usize, usize) = (1, 2);
 
-/// Letters of a short name.
+/// Maximum length of a short name.
 const SHORT: usize = 6;
 
 /// True if an unknown field, its path with `[]` for each item, may decide an answer.
@@ -62,12 +63,12 @@ pub(super) fn is_life_cycle(kind: &str, path: &[&str]) -> bool {
     kind.ends_with("CloudProfile") && path.last() == Some(&"lifecycle")
 }
 
-/// True if a path leads to a part of a known one, or further.
+/// True if a path is a prefix of a known one, or continues it.
 fn is_below(path: &str, known: &str) -> bool {
     path.strip_prefix(known).is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
-/// True if a name is nearly one on the known path, at the same place.
+/// True if a name is a misspelling of the name at the same place in the known path.
 fn is_misspelt(known: &str, parent: &str, name: &str) -> bool {
     let mut before = String::new();
     for part in known.split('.') {

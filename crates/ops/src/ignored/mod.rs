@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fields of manifests that no release knows, or only other ones than the one that was chosen: they are ignored with a note,
-//! one for each field.
+//! Ignored fields of manifests: fields of no release, or only of releases other than the chosen one. Each is reported in
+//! one note.
 //!
-//! **Tour.** [`deciding`] unknown fields that may mean another answer, and are not ignored.
+//! **Tour.** [`deciding`] unknown fields that may change the answer, which are not ignored.
 
 mod deciding;
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::manifests::Origin;
 
-/// Maximum number of fields that are named; more are counted.
+/// Maximum number of fields that are listed; the others are counted.
 const TOLD: usize = 20;
 
 /// Maximum number of unknown fields of an object that a decoder reports.
@@ -26,21 +26,21 @@ const DECODED: usize = 100;
 #[derive(Clone, Debug, Default)]
 pub struct Ignored {
     /// Unknown fields by kind and path, with `[]` for each item.
-    unknown: BTreeMap<(String, String), Seen>,
+    unknown: BTreeMap<(String, String), Occurrences>,
     /// Fields that only some releases have, by kind and path.
-    released: BTreeMap<(String, String), (Releases, Seen)>,
+    released: BTreeMap<(String, String), (Releases, Occurrences)>,
 }
 
-/// Objects that have a field.
+/// Occurrences of a field.
 #[derive(Clone, Debug)]
-struct Seen {
+struct Occurrences {
     count: usize,
     /// Place of the field in the first of them.
     first: Origin,
 }
 
-/// `in 40 Shoots (first: all.yaml:17)`, of a kind.
-impl Seen {
+/// Formats the occurrences for a kind: `in 40 Shoots (first: all.yaml:17)`.
+impl Occurrences {
     fn shown(&self, kind: &str) -> String {
         match (self.count, kind.ends_with('s')) {
             (1, _) => format!("in 1 {kind} ({})", self.first),
@@ -51,8 +51,9 @@ impl Seen {
 }
 
 impl Ignored {
-    /// Takes in an object, decoded with the fields of all releases, whose decoder found `unknown` fields; `place` of a field.
-    /// The result are those of the unknown fields that may decide an answer, in words, each behind its path.
+    /// Records the ignored fields of an object that was decoded with the fields of all releases. `unknown`: the decoder's
+    /// unknown fields; `place`: place of a field. Returns messages about unknown fields that may decide an answer, each
+    /// after its path.
     pub fn take(
         &mut self,
         row: &ResourceInfo,
@@ -68,7 +69,7 @@ impl Ignored {
             if deciding::decides(kind, &general) {
                 deciding.push((path.clone(), format!("unknown field {path:?}, which may decide the answer")));
             } else if !counted.contains(&general) {
-                let seen = || Seen { count: 0, first: place(path) };
+                let seen = || Occurrences { count: 0, first: place(path) };
                 self.unknown.entry((kind.to_owned(), general.clone())).or_insert_with(seen).count += 1;
                 counted.push(general);
             }
@@ -79,7 +80,7 @@ impl Ignored {
         for field in row.fields {
             let Some(path) = first_place(tree, field.path) else { continue };
             let general = field.path.join(".").replace(".[]", "[]");
-            let seen = || (field.releases, Seen { count: 0, first: place(&path) });
+            let seen = || (field.releases, Occurrences { count: 0, first: place(&path) });
             self.released.entry((kind.to_owned(), general)).or_insert_with(seen).1.count += 1;
         }
         deciding
@@ -90,7 +91,7 @@ impl Ignored {
         self.released.iter().any(|((of, _), (releases, _))| of == kind && !releases.contain(release))
     }
 
-    /// A note for each field that a release does not have.
+    /// Notes about fields that a release does not have, one for each field.
     pub fn notes(&self, release: Release) -> Vec<String> {
         let unknown = self
             .unknown
@@ -124,8 +125,8 @@ impl Ignored {
     }
 }
 
-/// Life cycles of a profile's versions that a release does not read, in words, each behind its first place: without its stages
-/// a version that has expired counts as supported.
+/// Messages about life cycles of a profile's versions that a release does not read, each after its first place: without its
+/// stages an expired version counts as supported.
 pub fn unread_life_cycles(tree: &Value, row: &ResourceInfo, release: Release) -> Vec<(String, String)> {
     let unread = row.fields.iter().filter(|field| !field.releases.contain(release));
     unread
@@ -145,7 +146,7 @@ pub fn has_life_cycle(tree: &Value, row: &ResourceInfo) -> bool {
     fields.any(|field| first_place(tree, field.path).is_some())
 }
 
-/// A tree without the fields that a release does not have.
+/// Returns a tree without the fields that a release does not have.
 pub fn at_release(tree: Value, row: &ResourceInfo, release: Release) -> Value {
     match decode::tree(tree.clone(), &row.at(release).node()) {
         Ok(decoded) => decoded.tree,
@@ -153,7 +154,7 @@ pub fn at_release(tree: Value, row: &ResourceInfo, release: Release) -> Value {
     }
 }
 
-/// `v1.136 and later`, `releases before v1.142`, `v1.121 to v1.141`
+/// Formats a range of releases: `v1.136 and later`, `releases before v1.142`, `v1.121 to v1.141`.
 fn words(releases: Releases) -> String {
     match (releases.since, releases.until) {
         (since, None) => format!("v1.{since} and later"),
@@ -162,7 +163,7 @@ fn words(releases: Releases) -> String {
     }
 }
 
-/// A text without the numbers of items: `spec.workers[].zones` for `spec.workers[12].zones`
+/// Removes indices of items from a text: `spec.workers[12].zones` becomes `spec.workers[].zones`.
 pub(crate) fn without_indices(path: &str) -> String {
     let mut general = String::with_capacity(path.len());
     let mut rest = path;
@@ -175,7 +176,7 @@ pub(crate) fn without_indices(path: &str) -> String {
     general
 }
 
-/// The first place at which a tree has a field: its path with indices.
+/// First place of a field in a tree: its path with indices.
 fn first_place(tree: &Value, path: &[&str]) -> Option<String> {
     let Some((name, rest)) = path.split_first() else {
         return (!tree.is_null()).then(String::new);
@@ -208,7 +209,7 @@ mod tests {
         catalogue::find_kind("core.gardener.cloud", "v1beta1", "Shoot").expect("a row")
     }
 
-    /// Notes of a release, and what decides, of Shoots that are read from trees.
+    /// Returns the notes of a release and the deciding fields of Shoots that are read from trees.
     fn read(trees: &[Value], release: u16) -> (Vec<String>, Vec<String>) {
         let (mut ignored, mut deciding) = (Ignored::default(), Vec::new());
         for (index, tree) in trees.iter().enumerate() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The items of a long List in JSON, one after the other: the List never exists as a whole.
+//! Items of a long List in JSON, read one at a time: the List as a whole is never in memory as a tree.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::ManifestError;
 use super::tree::Tree;
 
-/// Longer texts than this (in bytes) are read as JSON if they are JSON.
+/// Minimum length in bytes of a text that is read as JSON if it is valid JSON.
 pub(super) const LONG: usize = 1 << 20;
 
-/// What is done with each item.
+/// Callback for each item.
 type EachItem<'a> = dyn FnMut(Value) -> Result<(), ManifestError> + 'a;
 
 #[derive(Deserialize)]
@@ -21,12 +21,12 @@ struct Head {
     kind: Option<String>,
 }
 
-/// Reads the items of a List. `None` for a short text, one that is no JSON, and any other object.
+/// Reads the items of a List. `None` for a short text, invalid JSON, and any other object.
 pub(super) fn each_item(document: &str, each: &mut EachItem<'_>) -> Option<Result<(), ManifestError>> {
     if document.len() <= LONG || !document.trim_start().starts_with('{') {
         return None;
     }
-    // The kind may stand behind the items; this also finds out whether all of it is JSON.
+    // The kind may follow the items; this pass also validates the whole text as JSON.
     let head: Head = serde_json::from_str(document).ok()?;
     if !head.kind?.ends_with("List") {
         return None;
@@ -41,7 +41,7 @@ pub(super) fn each_item(document: &str, each: &mut EachItem<'_>) -> Option<Resul
     }
 }
 
-/// A List, or the array of its items; what `each` says of an item ends the reading.
+/// A List, or the array of its items; an error of `each` ends the reading.
 struct List<'a, 'b> {
     each: &'a mut EachItem<'b>,
     failure: &'a mut Option<ManifestError>,

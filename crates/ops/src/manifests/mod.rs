@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Manifests as people keep them: YAML or JSON, several documents a file, Lists, dumps of a running landscape.
+//! Manifests in common forms: YAML or JSON, several documents per file, Lists, dumps of a running landscape.
 //!
-//! **Invariants.** Nothing is dropped silently except what only a server writes; every error names file and line.
+//! **Invariants.** Nothing is dropped silently except fields that only a server writes; every error names file and line.
 //!
-//! **Tour.** [`json_list`] a landscape as `kubectl -o json` prints it; [`source`] the lines of fields; [`unread`] what cannot
-//! be read and need not be.
+//! **Tour.** [`json_list`] output of `kubectl -o json`; [`source`] the lines of fields; [`unread`] unreadable input that is
+//! not needed.
 
 mod json_list;
 mod source;
@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use self::unread::Unread;
-pub use self::unread::Wanted;
+pub use self::unread::WantedKinds;
 
-/// Where a document begins.
+/// Position of a document in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// File as it was given; `-` for standard input.
+    /// File as passed by the user; `-` for standard input.
     pub file: String,
-    /// Line of the document's first content, from 1.
+    /// Line of the document's first content, starting at 1.
     pub line: usize,
 }
 
@@ -37,47 +37,47 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One object of a manifest.
+/// An object of a manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// Where it came from.
+    /// Position of the object's document.
     pub origin: Origin,
-    /// The object, without the metadata that only a server writes, except the time of its creation.
+    /// The object, without the metadata that only a server writes, except its creation time.
     pub object: Value,
-    /// Whether the object was being deleted when it was taken from a server.
+    /// True if the object was being deleted when it was read from a server.
     pub is_being_deleted: bool,
     /// True if the object was read from a server, which gave it a UID.
     pub is_served: bool,
 }
 
 impl Manifest {
-    /// `apiVersion`.
+    /// Returns `apiVersion`.
     pub fn api_version(&self) -> &str {
         self.object["apiVersion"].as_str().unwrap_or_default()
     }
 
-    /// `kind`.
+    /// Returns `kind`.
     pub fn kind(&self) -> &str {
         self.object["kind"].as_str().unwrap_or_default()
     }
 
-    /// `metadata.name`; empty when there is none.
+    /// Returns `metadata.name`; empty if it is missing.
     pub fn name(&self) -> &str {
         self.object["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// `metadata.namespace`; empty when there is none.
+    /// Returns `metadata.namespace`; empty if it is missing.
     pub fn namespace(&self) -> &str {
         self.object["metadata"]["namespace"].as_str().unwrap_or_default()
     }
 
-    /// A text below the object, `["spec", "region"]`.
+    /// Returns a text below the object, for example at `["spec", "region"]`.
     pub fn text(&self, path: &[&str]) -> Option<&str> {
         path.iter().try_fold(&self.object, |value, key| value.get(key))?.as_str()
     }
 }
 
-/// Why manifests cannot be used; displayed as `FILE:LINE: what is wrong`.
+/// Reason for which manifests cannot be used; displayed as `FILE:LINE: MESSAGE`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct ManifestError {
@@ -86,7 +86,7 @@ pub struct ManifestError {
 }
 
 impl ManifestError {
-    /// An error at a document.
+    /// Returns an error about a document.
     pub fn at(origin: &Origin, what: impl Into<String>) -> Self {
         Self { place: origin.to_string(), what: what.into() }
     }
@@ -96,37 +96,37 @@ impl ManifestError {
     }
 }
 
-/// What is done with each object.
+/// Callback for each object.
 type Each<'a> = dyn FnMut(Manifest, &Source<'_>) -> Result<(), ManifestError> + 'a;
-/// What is done with each object, and with what is none.
+/// Callback for each object and for each unreadable part.
 type EachFound<'a> = dyn FnMut(Result<Manifest, Unread>, &Source<'_>) -> Result<(), ManifestError> + 'a;
 
 /// Reads files, folders (their `.yaml`, `.yml` and `.json` files in name order) and `-` for standard input.
 ///
 /// # Errors
-/// A file that cannot be read, is no YAML or JSON, holds no object, or holds something that is no object.
+/// A file cannot be read, is not YAML or JSON, contains no object, or contains something other than objects.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
-    read_each(paths, &mut Wanted::all(), &mut |manifest, _| {
+    read_each(paths, &mut WantedKinds::all(), &mut |manifest, _| {
         manifests.push(manifest);
         Ok(())
     })?;
     Ok(manifests)
 }
 
-/// As [`read`], one object after the other: those of a whole landscape never exist as trees at the same time. What
-/// cannot be read ends it only if it may be wanted.
+/// Reads manifests like [`read`], one object at a time: the objects of a whole landscape are never in memory together as
+/// trees. Unreadable input is an error only if it may be wanted.
 ///
 /// # Errors
-/// As [`read`], and what `each` says.
-pub fn read_each(paths: &[PathBuf], wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+/// Those of [`read`], and those of `each`.
+pub fn read_each(paths: &[PathBuf], wanted: &mut WantedKinds, each: &mut Each<'_>) -> Result<(), ManifestError> {
     each_text(paths, &mut |text| text.read_each(wanted, each))
 }
 
 /// Reads the texts of files, folders and standard input, for repeated reading.
 ///
 /// # Errors
-/// A file or folder that cannot be read.
+/// A file or folder cannot be read.
 pub fn texts(paths: &[PathBuf]) -> Result<Vec<Text>, ManifestError> {
     let mut texts = Vec::new();
     each_text(paths, &mut |text| {
@@ -147,12 +147,12 @@ fn each_text(paths: &[PathBuf], each: &mut dyn FnMut(Text) -> Result<(), Manifes
     Ok(())
 }
 
-/// The text of a file.
+/// Text of a file.
 #[derive(Debug)]
 pub struct Text {
-    /// File as it was given; `-` for standard input.
+    /// File as passed by the user; `-` for standard input.
     file: String,
-    /// True if it was found in a folder.
+    /// True if the file was found in a folder.
     is_of_folder: bool,
     bytes: Vec<u8>,
 }
@@ -162,17 +162,17 @@ impl Text {
         Ok(Self { file: path.display().to_string(), is_of_folder, bytes: bytes_of(path)? })
     }
 
-    /// A text that was not read from a file, which errors name all the same.
+    /// Returns a text that does not come from a file; errors name it as `file`.
     #[cfg(test)]
     pub fn new(file: &str, text: &str) -> Self {
         Self { file: file.to_owned(), is_of_folder: false, bytes: text.as_bytes().to_vec() }
     }
 
-    /// As [`read_each`], of this text.
+    /// Reads this text like [`read_each`].
     ///
     /// # Errors
-    /// As [`read_each`].
-    pub fn read_each(&self, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+    /// Those of [`read_each`].
+    pub fn read_each(&self, wanted: &mut WantedKinds, each: &mut Each<'_>) -> Result<(), ManifestError> {
         wanted.is_folder = self.is_of_folder;
         match std::str::from_utf8(&self.bytes) {
             Ok(text) => parse_each(&self.file, text, wanted, each),
@@ -184,10 +184,10 @@ impl Text {
     }
 }
 
-/// The paths, each folder followed by the folders in it that hold manifests, in name order. Links to folders are left out.
+/// Returns the paths, each folder followed by its subfolders with manifests, in name order. Links to folders are skipped.
 ///
 /// # Errors
-/// A folder that cannot be read, or that holds no manifest at any depth.
+/// A folder cannot be read, or contains no manifest at any depth.
 pub fn with_subfolders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ManifestError> {
     let mut all = Vec::new();
     for path in paths {
@@ -240,10 +240,10 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
     Ok(files)
 }
 
-/// The text of a file; `-` for standard input.
+/// Returns the text of a file; `-` for standard input.
 ///
 /// # Errors
-/// It cannot be read, or is no text.
+/// It cannot be read, or is not text.
 pub fn text_of(path: &Path) -> Result<String, ManifestError> {
     String::from_utf8(bytes_of(path)?).map_err(|_| ManifestError::file(path, "the file is not UTF-8 text"))
 }
@@ -258,24 +258,24 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, ManifestError> {
     read.map_err(|error| ManifestError::file(path, format!("cannot read the file: {error}")))
 }
 
-/// As [`read`], the documents of one text, whose errors name it as `file`.
+/// Reads the documents of a text like [`read`]; errors name the text as `file`.
 ///
 /// # Errors
-/// As [`read`].
+/// Those of [`read`].
 pub fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
-    parse_each(file, text, &mut Wanted::all(), &mut |manifest, _| {
+    parse_each(file, text, &mut WantedKinds::all(), &mut |manifest, _| {
         manifests.push(manifest);
         Ok(())
     })?;
     Ok(manifests)
 }
 
-/// As [`read_each`], the documents of a text that has been read.
+/// Reads the documents of a text like [`read_each`].
 ///
 /// # Errors
-/// As [`read_each`].
-pub fn parse_each(file: &str, text: &str, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+/// Those of [`read_each`].
+pub fn parse_each(file: &str, text: &str, wanted: &mut WantedKinds, each: &mut Each<'_>) -> Result<(), ManifestError> {
     let mut is_empty = true;
     let mut told = |found: Result<Manifest, Unread>, source: &Source<'_>| {
         is_empty = false;
@@ -289,7 +289,8 @@ pub fn parse_each(file: &str, text: &str, wanted: &mut Wanted, each: &mut Each<'
         if document.lines().all(|line| line.trim_start().starts_with('#') || line.trim().is_empty()) {
             continue;
         }
-        // The items of a long List one by one: a whole landscape as one tree takes many times the room of its text.
+        // Items of a long List are read one at a time: a whole landscape as one tree takes many times the memory of its
+        // text.
         if let Some(items) = block_list_items(document) {
             for (offset, item) in items {
                 let origin = Origin { file: file.to_owned(), line: first_line(line, document) + offset };
@@ -348,15 +349,15 @@ fn documents(text: &str) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// The line at which a document's text begins, if its first content is at `content`.
+/// Line at which a document's text begins, if its first content is at `content`.
 fn first_line(content: usize, document: &str) -> usize {
     content - document.lines().take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#')).count()
 }
 
-/// The items of a List as kubectl prints it, each as it stands there, with its line counted from the document's.
+/// Splits a List as printed by kubectl into the texts of its items, each with its line relative to the document.
 ///
-/// Shape: `items:` at the left edge, each item beginning with `- ` there. `None` for anything else, which is read as a
-/// whole.
+/// Format: `items:` at the left edge, with each item starting with `- ` there. `None` for any other text, which is read as
+/// a whole.
 fn block_list_items(document: &str) -> Option<Vec<(usize, &str)>> {
     let is_list = document.lines().any(|line| line.starts_with("kind:") && line.trim_end().ends_with("List"));
     if !is_list || !document.lines().any(|line| line.trim_end() == "items:") {
@@ -378,7 +379,7 @@ fn block_list_items(document: &str) -> Option<Vec<(usize, &str)>> {
         }
     }
     let items: Vec<_> = items.into_iter().map(|(index, start, end)| (index, &document[start..end])).collect();
-    // Anchors reach from one item into another.
+    // Anchors may refer to another item.
     let is_plain = |(_, item): &(usize, &str)| !item.contains(": *") && !item.contains("- *");
     (!items.is_empty() && items.iter().all(is_plain)).then_some(items)
 }
@@ -390,7 +391,7 @@ fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestErro
             error.line().map_or(origin.line, |line| (origin.line + line).saturating_sub(skipped.count() + 1).max(1));
         ManifestError::at(&Origin { file: origin.file.clone(), line }, error.text())
     };
-    // A whole landscape as JSON is read several times faster as what it is; short texts are read with all checks.
+    // A whole landscape is read several times faster as JSON than as YAML; short texts are read with all checks.
     if document.len() > json_list::LONG
         && document.trim_start().starts_with('{')
         && let Ok(tree::Tree(value)) = serde_json::from_str(document)
@@ -428,8 +429,8 @@ fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFo
     let is_being_deleted = object.get("metadata").is_some_and(|metadata| metadata.get("deletionTimestamp").is_some());
     let is_served = object.get("metadata").is_some_and(|metadata| metadata.get("uid").is_some());
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-        // Only an object that was taken from a server has a uid. Its finalizers belong to controllers there (and
-        // Gardener refuses its own on creation), its owners are known by uids of there.
+        // Only an object that was read from a server has a uid. Its finalizers belong to controllers there (and Gardener
+        // refuses its own on creation), and its owners are identified by uids of that server.
         if is_served {
             metadata.remove("finalizers");
             metadata.remove("ownerReferences");
@@ -437,7 +438,7 @@ fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFo
         for key in ["resourceVersion", "uid", "generation", "managedFields", "selfLink"] {
             metadata.remove(key);
         }
-        // Credentials of a Shoot and its lifetime count from its creation. Generated manifests have `null`.
+        // Credentials and lifetime of a Shoot count from its creation. Generated manifests have `null`.
         if metadata.get("creationTimestamp").is_some_and(Value::is_null) {
             metadata.remove("creationTimestamp");
         }
@@ -509,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn finalizers_that_somebody_wrote_stay() {
+    fn finalizers_in_written_manifests_are_kept() {
         let text = "apiVersion: v1\nkind: A\nmetadata: {name: a, finalizers: [example.org/mine]}\n";
         let manifests = parse("f.yaml", text).expect("an object");
         assert_eq!(manifests[0].object["metadata"]["finalizers"], serde_json::json!(["example.org/mine"]));
@@ -545,7 +546,7 @@ mod tests {
         check(&list("[]"), "error f.yaml:1: the file holds no object");
         check(&list("[1]"), "error f.yaml:1: expected an object with `apiVersion`, `kind` and `metadata`");
         check(&list("[{\"kind\": \"A\"}]"), "error f.yaml:1: `apiVersion` is missing");
-        // What is no List keeps its items.
+        // Only Lists are split into items.
         let other = list(&format!("[{}]", item("a"))).replace("\"List\"", "\"Other\"");
         check(&other, "f.yaml:1 Other ");
     }

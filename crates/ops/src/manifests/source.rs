@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where in a file a field of an object stands.
+//! Line of an object's field in a file.
 //!
-//! Nothing remembers lines while objects are read. The line is looked for when something is wrong with a field, by
-//! reading the text once more as far as that field.
+//! Lines are not recorded while objects are read. The line of an invalid field is found by reading the text again up to
+//! that field.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use yaml::{Content, Node};
 
-/// The text from which an object was read.
+/// Text from which an object was read.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     text: &'a str,
     line: usize,
     form: Form,
-    /// The object's place among the `items` of a List.
+    /// Index of the object among the `items` of a List.
     item: Option<usize>,
 }
 
@@ -26,23 +26,23 @@ enum Form {
 }
 
 impl<'a> Source<'a> {
-    /// A text of YAML that begins at a line, counted from 1.
+    /// YAML text that begins at a line, counted from 1.
     pub const fn yaml(text: &'a str, line: usize) -> Self {
         Self { text, line, form: Form::Yaml, item: None }
     }
 
-    /// A text of JSON that begins at a line, counted from 1.
+    /// JSON text that begins at a line, counted from 1.
     pub(super) const fn json(text: &'a str, line: usize) -> Self {
         Self { text, line, form: Form::Json, item: None }
     }
 
-    /// An item of the List that the text is; of a List in a List the outer one counts.
+    /// Item of the List in the text; for nested Lists the index of the outer one is kept.
     #[must_use]
     pub(super) const fn item(self, index: usize) -> Self {
         if self.item.is_some() { self } else { Self { item: Some(index), ..self } }
     }
 
-    /// The line of a field, `spec.provider.workers[0].name`, or of what there is on the way to it.
+    /// Line of a field, for example `spec.provider.workers[0].name`, or of its closest existing ancestor.
     pub fn line_of(&self, path: &str) -> Option<usize> {
         let mut steps = Vec::new();
         if let Some(index) = self.item {
@@ -60,7 +60,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The line of a field of a node: of its key, or of the node at which the path ends.
+/// Line of a field in a node: that of its key, or of the node at which the path ends.
 fn line_in(node: &Node, steps: &[Step]) -> usize {
     match (steps.split_first(), &node.content) {
         (Some((Step::Name(name), rest)), Content::Map(entries)) => {
@@ -77,14 +77,14 @@ fn line_in(node: &Node, steps: &[Step]) -> usize {
     }
 }
 
-/// A part of a path.
+/// Step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Name(String),
     Index(usize),
 }
 
-/// `workers[0].labels[a/b]`: a name, an index, two names. What stands behind empty brackets is left out.
+/// Splits a path: `workers[0].labels[a/b]` is a name, an index and two names. Text after empty brackets is dropped.
 fn steps_of(path: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut rest = path;
@@ -152,7 +152,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
     }
 }
 
-/// A key of a map; the last one of a path is where the search ends.
+/// Key of a map; the search ends at the last key of the path.
 struct Key<'a> {
     name: &'a str,
     is_last: bool,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! JSON as a tree, read strictly: a key that is given twice is an error, as it is in YAML.
+//! Strict reading of JSON as a tree: a duplicate key is an error, as in YAML.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// A tree without keys that are given twice.
+/// A tree without duplicate keys.
 pub(super) struct Tree(pub(super) Value);
 
 impl<'de> Deserialize<'de> for Tree {

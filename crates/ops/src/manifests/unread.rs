@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What cannot be read: an error if it may be wanted, else a note.
+//! Unreadable input: an error if it may be wanted, otherwise a note.
 //!
-//! | kinds that its text names | it is an error |
+//! | kinds named in its text | error |
 //! | --- | --- |
-//! | one that is wanted | always |
-//! | others only | never |
-//! | none | if its file was named; in a folder there are files of all sorts |
+//! | a wanted one | always |
+//! | only others | never |
+//! | none | if the file was named; a folder may contain arbitrary files |
 
 use serde_json::Value;
 
 use super::ManifestError;
 
-/// Which objects a reader of manifests needs.
+/// Kinds of objects that a reader of manifests needs.
 #[derive(Clone, Debug)]
-pub struct Wanted {
-    /// `None`: all.
+pub struct WantedKinds {
+    /// Kinds; `None`: all.
     kinds: Option<&'static [&'static str]>,
-    /// Whether what is read now was found in a folder.
+    /// True if the current file was found in a folder.
     pub(super) is_folder: bool,
-    /// What was left out.
+    /// Notes about input that was left out.
     pub notes: Vec<String>,
 }
 
-/// A document, or an item of a List, that is no object.
+/// A document, or an item of a List, that is not an object.
 #[derive(Debug)]
 pub(super) struct Unread {
     error: ManifestError,
-    /// Kinds that it names.
+    /// Kinds named in its text.
     kinds: Vec<String>,
 }
 
 impl Unread {
-    /// A text that is no YAML. Its kinds are those of lines that say `kind:` or `"kind":`, however far to the right.
+    /// Text that is not YAML. Its kinds are those of lines with `kind:` or `"kind":` at any indentation.
     pub(super) fn of_text(error: ManifestError, text: &str) -> Self {
         let kind = |line: &str| {
             let line = line.trim_start_matches(|c: char| c.is_whitespace() || "-{,".contains(c));
@@ -40,39 +40,39 @@ impl Unread {
                 rest.trim().trim_matches(['"', '\'']).chars().take_while(char::is_ascii_alphanumeric).collect();
             (!word.is_empty()).then_some(word)
         };
-        // In JSON of one line the field is anywhere in it.
+        // JSON on a single line may have the field anywhere.
         let pieces = text.lines().flat_map(|line| line.split([',', '{']));
         Self { error, kinds: pieces.filter_map(kind).collect() }
     }
 
-    /// A value that is no object with a kind and a version.
+    /// A value that is not an object with a kind and a version.
     pub(super) fn of_value(error: ManifestError, value: &Value) -> Self {
         let kinds = value["kind"].as_str().filter(|kind| !kind.is_empty()).map(str::to_owned);
-        // Without a kind, an object of Gardener may be one that is wanted.
+        // An object of Gardener without a kind may be a wanted one.
         let group = value["apiVersion"].as_str().filter(|version| version.contains("gardener.cloud"));
         let unknown = group.filter(|_| kinds.is_none()).map(|_| UNKNOWN.to_owned());
         Self { error, kinds: kinds.into_iter().chain(unknown).collect() }
     }
 }
 
-/// A kind that may be any of Gardener's.
+/// Stands for any kind of Gardener.
 const UNKNOWN: &str = "?";
 
-impl Wanted {
+impl WantedKinds {
     /// A reader that needs objects of all kinds.
     pub fn all() -> Self {
         Self { kinds: None, is_folder: false, notes: Vec::new() }
     }
 
-    /// Objects of these kinds.
+    /// A reader that needs objects of these kinds only.
     pub fn only(kinds: &'static [&'static str]) -> Self {
         Self { kinds: Some(kinds), is_folder: false, notes: Vec::new() }
     }
 
-    /// Notes what cannot be read.
+    /// Records unreadable input in a note.
     ///
     /// # Errors
-    /// It may be wanted.
+    /// The input may be wanted.
     pub(super) fn leave_out(&mut self, unread: Unread) -> Result<(), ManifestError> {
         let Unread { error, kinds: named } = unread;
         let Some(kinds) = self.kinds else { return Err(error) };
@@ -92,9 +92,9 @@ mod tests {
 
     const SHOOT: &str = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: a}\n";
 
-    /// What a text gives in a folder, or as a file that was named, to a reader that needs Shoots.
+    /// Reads a text found in a folder, or named as a file, with a reader that needs Shoots.
     fn read(text: &str, is_folder: bool) -> Result<(Vec<String>, usize), String> {
-        let mut wanted = Wanted { is_folder, ..Wanted::only(&["Shoot", "CloudProfile"]) };
+        let mut wanted = WantedKinds { is_folder, ..WantedKinds::only(&["Shoot", "CloudProfile"]) };
         let mut names = Vec::new();
         let read = parse_each("f.yaml", text, &mut wanted, &mut |manifest, _| {
             names.push(manifest.name().to_owned());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How people call the clusters of a landscape.
+//! Names of a landscape's clusters.
 //!
 //! ```text
-//! garden · runtime · seed/NAME · shoot/PROJECT/NAME      in commands, a Shoot in every form that ShootName reads
+//! garden · runtime · seed/NAME · shoot/PROJECT/NAME      in commands; a Shoot in all forms of ShootName
 //! garden · runtime · seed--NAME · shoot--PROJECT--NAME   in paths
 //! ```
 
@@ -15,20 +15,20 @@ use process::Transport;
 use super::shoots::ShootName;
 use crate::Error;
 
-/// A cluster, as it is named on the command line.
+/// A cluster as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NamedCluster {
-    /// `garden`: what users of Gardener see.
+    /// `garden`: the virtual cluster that users of Gardener access.
     Garden,
-    /// `runtime`: where Gardener itself runs.
+    /// `runtime`: the cluster that hosts Gardener itself.
     Runtime,
-    /// Of a Seed.
+    /// Cluster of a Seed.
     Seed(String),
-    /// Of a Shoot.
+    /// Cluster of a Shoot.
     Shoot(ShootName),
 }
 
-/// Whether a text can be the name of an object; nothing in it has a meaning in a path.
+/// True if a text can be the name of an object, without characters that have a meaning in a path.
 pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')
 }
@@ -59,22 +59,22 @@ impl fmt::Display for NamedCluster {
 }
 
 impl NamedCluster {
-    /// Its name in paths.
+    /// Returns the name of the cluster in paths.
     pub fn logical(&self) -> String {
         self.to_string().replace('/', "--")
     }
 
-    /// The cluster with this name in paths; `None` for a name that nobody gives.
+    /// Returns the cluster with this name in paths; `None` for an invalid name.
     pub fn of_logical(name: &str) -> Option<Self> {
         let parts: Vec<&str> = name.split("--").collect();
         let cluster: Self = parts.join("/").parse().ok()?;
         (cluster.logical() == name).then_some(cluster)
     }
 
-    /// Fails unless the landscape has it.
+    /// Checks that the landscape has the cluster.
     ///
     /// # Errors
-    /// It has not, and these are those that it has.
+    /// The cluster does not exist; the error lists those that do.
     pub async fn must_exist(&self, transport: &Transport) -> Result<(), Error> {
         let known = all(transport).await?;
         if known.contains(self) {
@@ -85,12 +85,12 @@ impl NamedCluster {
     }
 }
 
-/// The clusters of a landscape, in order.
+/// Returns the clusters of a landscape, in order.
 pub async fn all(transport: &Transport) -> Result<Vec<NamedCluster>, Error> {
     let path = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
     let list = crate::read::tree(transport, path, "application/json").await?;
     let names = list["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str());
-    // Cluster `runtime` says which clusters exist, and exists itself.
+    // Cluster `runtime` lists the other clusters, and exists as well.
     let mut all: Vec<NamedCluster> =
         names.filter_map(NamedCluster::of_logical).chain([NamedCluster::Runtime]).collect();
     all.sort();

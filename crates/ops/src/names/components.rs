@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names of components, as the field abbreviates them.
+//! Names of components, and their common abbreviations.
 
 /// Abbreviations.
 const SHORT: [(&str, &str); 15] = [

@@ -16,12 +16,12 @@ use crate::Error;
 use crate::spelling::nearest;
 use crate::world::{World, name_of};
 
-/// A Shoot of a Project. `shoot/` may be left out where nothing else can be meant.
+/// A Shoot of a Project. `shoot/` is optional where only Shoots are accepted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShootName {
-    /// Its Project.
+    /// Name of its Project.
     pub project: String,
-    /// Its own name.
+    /// Name of the Shoot.
     pub name: String,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for ShootName {
 }
 
 impl ShootName {
-    /// The Shoot's own cluster.
+    /// Returns the cluster of the Shoot.
     pub fn cluster(&self) -> NamedCluster {
         NamedCluster::Shoot(self.clone())
     }
@@ -68,8 +68,8 @@ impl ShootName {
         Ok(found.map_or_else(|| self.clone(), |(project, _)| Self { project, name: self.name.clone() }))
     }
 
-    /// Returns `NAMESPACE/NAME` of the Shoot among the Shoots of a world, by the known Projects and their namespaces; without
-    /// its Project by the usual namespace of one, `garden-PROJECT`.
+    /// Returns `NAMESPACE/NAME` of the Shoot among the Shoots of a world, by the known Projects and their namespaces; for
+    /// an unknown Project by the default namespace, `garden-PROJECT`.
     pub fn object_in(&self, world: &World, projects: &[(String, String)]) -> String {
         let Self { project, name } = self;
         let known = projects.iter().filter(|(known, _)| known == project).map(|(_, namespace)| namespace.clone());
@@ -79,7 +79,7 @@ impl ShootName {
         names.into_iter().find(is_there).unwrap_or_else(|| format!("{project}/{name}"))
     }
 
-    /// The namespace of its Project.
+    /// Returns the namespace of its Project.
     ///
     /// # Errors
     /// There is no such Project, or it has no namespace yet.
@@ -97,7 +97,7 @@ impl ShootName {
         Err(Error::input(format!("there is no Project {project}"), or(hint, "there are no Projects")))
     }
 
-    /// The Shoot as it is now.
+    /// Reads the Shoot in its current state.
     ///
     /// # Errors
     /// There is no such Project, or no such Shoot in it.
@@ -114,7 +114,7 @@ impl ShootName {
     }
 }
 
-/// Projects of a landscape and their namespaces.
+/// Returns the Projects of a landscape and their namespaces.
 ///
 /// # Errors
 /// The Projects cannot be read.

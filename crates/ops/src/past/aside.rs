@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Long reading beside what is asked for: by one at a time, and others that are ready go first.
+//! Background reading: one reader at a time, which yields to other tasks.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
-/// Somebody reads; ends with this.
+/// Guard of the only reader; dropping it ends the reading.
 #[derive(Debug)]
 pub(super) struct Reading<'a>(&'a AtomicBool);
 
 impl<'a> Reading<'a> {
-    /// `None`: somebody reads already.
+    /// Begins to read; `None`: another reader is active.
     pub(super) fn begin(is_reading: &'a AtomicBool) -> Option<Self> {
         (!is_reading.swap(true, Ordering::AcqRel)).then_some(Self(is_reading))
     }
@@ -22,7 +22,7 @@ impl Drop for Reading<'_> {
     }
 }
 
-/// Lets others that are ready go first.
+/// Yields to tasks that are ready.
 pub(super) async fn aside() {
     let mut has_waited = false;
     poll_fn(|context| {

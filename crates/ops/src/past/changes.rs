@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every row was, and from which revision on: a moment is made of it without reading the log.
+//! History of all rows by revision, from which the rows at a moment are built without reading the log.
 //!
 //! ```text
-//! garden-a/one   r3 ── r90 ── r512 ──────          rows at R: of each name the last row at or before R
-//! garden-a/two   r4 ───────── r300 ── gone
+//! garden-a/one   r3 ── r90 ── r512 ──────          rows at R: for each name the last row at or before R
+//! garden-a/two   r4 ───────── r300 ── deleted
 //! ```
 //!
-//! A change of a Shoot is 12 bytes as long as the Shoot comes back to a row that it has had lately ([`course`]).
+//! A change of a Shoot takes 12 bytes if the Shoot returns to one of its recent rows ([`course`]).
 //!
-//! **Deliberately absent.** Reading: who has it gives it the entries of the log, each once and in their order.
+//! **Deliberately absent.** Reading: the owner adds the entries of the log, each once and in order.
 //!
-//! **Invariants.** Rows at a revision are those that folding the entries up to it gives. It holds at most some
-//! [`ROOM_BYTES`], or twice what the last moment alone needs; then it forgets the oldest quarter.
+//! **Invariants.** Rows at a revision equal the result of folding the entries up to it. The memory limit is about
+//! [`ROOM_BYTES`], or twice the size of the last moment alone; beyond it the oldest quarter is dropped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,21 +24,21 @@ use rpds::RedBlackTreeMapSync;
 use super::course::{self, CHANGE_BYTES};
 use super::rows::{ComponentRow, Count, Part, ProfileRow, ProjectRow, Rows, SeedRow, ShootRow, Texts};
 
-/// Bytes that are held, about, beside the rows of the last moment.
+/// Approximate limit of the bytes that are held, in addition to the rows of the last moment.
 pub(super) const ROOM_BYTES: usize = 22 << 20;
-/// What a row of a Shoot takes, about, with a list of conditions of its own.
+/// Approximate bytes of a Shoot's row with its own list of conditions.
 const ROW_BYTES: usize = 480;
-/// What a change of Machines or Nodes takes.
+/// Bytes of a change of Machines or Nodes.
 const COUNT_BYTES: usize = size_of::<(Revision, Option<Count>)>();
-/// What a CloudProfile takes, about.
+/// Approximate bytes of a CloudProfile.
 const PROFILE_BYTES: usize = 32 << 10;
-/// What another row takes, about.
+/// Approximate bytes of any other row.
 const OTHER_BYTES: usize = 256;
 
-/// What one name had, each from a revision on, in their order; `None`: nothing.
+/// Values of one name, each with its first revision, in order; `None`: deleted.
 type Course<V> = Vec<(Revision, Option<V>)>;
 
-/// The courses of a map of rows.
+/// Values of a map of rows by revision.
 #[derive(Debug)]
 struct Courses<V>(BTreeMap<Arc<str>, Course<V>>);
 
@@ -49,7 +49,7 @@ impl<V> Default for Courses<V> {
 }
 
 impl<V: Clone + PartialEq> Courses<V> {
-    /// A name has something from a revision on; whether that is new.
+    /// Records the value of a name from a revision on; returns true if it differs from the last one.
     fn note(&mut self, name: &Arc<str>, from: Revision, now: Option<V>) -> bool {
         let known = self.0.get(&**name).and_then(|course| course.last()).and_then(|(_, last)| last.as_ref());
         if known == now.as_ref() {
@@ -64,14 +64,14 @@ impl<V: Clone + PartialEq> Courses<V> {
             Some(course) => course,
             None => self.0.entry(name.clone()).or_default(),
         };
-        // Twice as much as before, as vectors grow, would be half empty: there are many.
+        // Grow in small steps: doubling would leave half of these many vectors empty.
         if course.len() == course.capacity() {
             course.reserve_exact(course.len() / 4 + 1);
         }
         course.push((from, now));
     }
 
-    /// What each name had at a revision, in the order of names.
+    /// Values of all names at a revision, ordered by name.
     fn at(&self, revision: Revision) -> impl Iterator<Item = (&Arc<str>, Revision, &V)> {
         self.0.iter().filter_map(move |(name, course)| {
             let (from, value) = course[..course.partition_point(|(from, _)| *from <= revision)].last()?;
@@ -83,7 +83,7 @@ impl<V: Clone + PartialEq> Courses<V> {
         self.at(revision).map(|(name, _, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// Forgets what was before a revision.
+    /// Drops values that were replaced before a revision.
     fn forget(&mut self, before: Revision) {
         self.0.retain(|_, course| {
             let past = course.partition_point(|(from, _)| *from <= before).saturating_sub(1);
@@ -102,7 +102,7 @@ const fn bytes(is_new: bool, bytes: usize) -> usize {
     if is_new { bytes } else { 0 }
 }
 
-/// What rows were between two revisions.
+/// Rows between two revisions.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     from: Revision,
@@ -117,14 +117,14 @@ pub(super) struct Changes {
     instances: Courses<Arc<Instance>>,
     machines: Courses<Count>,
     nodes: Courses<Count>,
-    /// What it holds, about, and from how much on it forgets: at least [`Self::least`].
+    /// Approximate bytes that are held. Beyond `room`, which is at least [`Self::least`], the oldest are dropped.
     bytes: usize,
     room: usize,
     least: usize,
 }
 
 impl Changes {
-    /// Begins with the rows at a revision, and has room for so many bytes at least.
+    /// Begins with the rows at a revision, with room for at least `least` bytes.
     pub(super) fn beginning(at: Revision, rows: Rows, least: usize) -> Self {
         let mut own = Self { from: at, upto: at, least, ..Self::default() };
         for (name, row) in &rows.shoots {
@@ -146,17 +146,17 @@ impl Changes {
         own
     }
 
-    /// The revision up to which it knows rows.
+    /// Last revision with known rows.
     pub(super) const fn upto(&self) -> Revision {
         self.upto
     }
 
-    /// The rows at that revision.
+    /// Rows at that revision.
     pub(super) const fn last(&self) -> &Rows {
         &self.last
     }
 
-    /// The entries behind the last revision, up to another.
+    /// Adds the entries after the last revision, up to another.
     pub(super) fn extend<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>, upto: Revision, texts: &mut Texts) {
         for entry in entries {
             self.add(entry, texts);
@@ -197,7 +197,7 @@ impl Changes {
         };
     }
 
-    /// A Shoot has a row: from the row's revision on. What that takes.
+    /// Records a Shoot's row from the row's revision on; returns the additional bytes.
     fn shoot(&mut self, name: &Arc<str>, row: &ShootRow) -> usize {
         let course = match self.shoots.get_mut(&**name) {
             Some(course) => course,
@@ -207,7 +207,7 @@ impl Changes {
         bytes(is_noted, CHANGE_BYTES) + bytes(is_another, ROW_BYTES)
     }
 
-    /// The rows at a revision; `None`: it does not know them.
+    /// Rows at a revision; `None`: they are not known.
     pub(super) fn at(&self, revision: Revision) -> Option<Rows> {
         if !(self.from..=self.upto).contains(&revision) {
             return None;
@@ -227,7 +227,7 @@ impl Changes {
         })
     }
 
-    /// Forgets rows of revisions before another.
+    /// Drops rows that were replaced before a revision.
     pub(super) fn forget(&mut self, before: Revision) {
         if before <= self.from {
             return;
@@ -244,7 +244,7 @@ impl Changes {
         self.nodes.forget(before);
     }
 
-    /// Counts what it holds.
+    /// Recounts the bytes that are held.
     fn count(&mut self) {
         let sizes = self.shoots.values().map(course::Course::size);
         let (changes, rows) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
@@ -276,7 +276,7 @@ mod tests {
     use super::*;
     use crate::past::resource;
 
-    /// An entry of a Shoot: which, what is done, and what its status says.
+    /// An entry of a Shoot: its name, verb and status.
     fn entry(revision: u64, name: &str, verb: Verb, progress: i32, message: &str, time: DateTime<Utc>) -> Entry {
         let mut shoot = Shoot::default();
         (shoot.metadata.namespace, shoot.metadata.name) = ("garden-a".to_owned(), name.to_owned());
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Entries of four Shoots, of which one goes and comes again; `message` of the nth.
+    /// Entries of four Shoots, of which one is deleted and created again; `message`: message of the nth entry.
     fn entries(count: u64, message: impl Fn(u64) -> String) -> Vec<Entry> {
         let begin = DateTime::<Utc>::UNIX_EPOCH;
         (1..=count)
@@ -308,7 +308,7 @@ mod tests {
                 let name = ["one", "two", "three", "four"][usize::try_from(number % 4).expect("a small number")];
                 let verb = if number % 16 == 8 { Verb::Delete } else { Verb::UpdateStatus };
                 let progress = i32::try_from(number % 101).expect("a small number");
-                // Progress and time that have no place beside a row stay in it.
+                // A progress or time that does not fit into a stamp stays in the row.
                 let progress = if number % 21 == 0 { progress + 1000 } else { progress };
                 let time =
                     begin - TimeDelta::days(200) + TimeDelta::hours(i64::try_from(number).expect("a small number"));
@@ -340,10 +340,10 @@ mod tests {
             assert_eq!(changes.at(Revision(revision)).as_ref(), Some(rows), "at {revision}");
         }
         assert_eq!(changes.at(Revision(301)), None, "it is still to come");
-        // The same, begun in the middle.
+        // The same, started at a later revision.
         let mut changes = Changes::beginning(Revision(100), expected[100].clone(), ROOM_BYTES);
         changes.extend(entries[100..].iter(), Revision(300), &mut texts);
-        assert_eq!(changes.at(Revision(99)), None, "nobody told it");
+        assert_eq!(changes.at(Revision(99)), None, "it is before the first revision");
         for (revision, rows) in (0..).zip(&expected).skip(100) {
             assert_eq!(changes.at(Revision(revision)).as_ref(), Some(rows), "at {revision}, from 100");
         }
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn the_oldest_quarter_goes_when_there_is_no_room() {
-        // No row comes again.
+        // No row occurs twice.
         let entries = entries(2000, |number| format!("message {number}"));
         let expected = folded(&entries);
         let least = 100 * ROW_BYTES;

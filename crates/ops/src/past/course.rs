@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What one Shoot was, each from a revision on: 12 bytes a change, beside the rows that it had.
+//! History of one Shoot by revision: 12 bytes per change, plus the distinct rows.
 //!
 //! ```text
-//! change   revision behind the segment's first · which of the segment's rows · time and progress of the last operation
+//! change   offset from the segment's first revision · index among the segment's rows · time and progress of the last operation
 //! ```
 //!
-//! Most changes of a Shoot are of its revision, and of the progress and the time of its last operation: these stand in the
-//! change. A row that it had lately is not kept twice. What does not fit into a change begins another segment; what has no
-//! place in it at all (a time with parts of a second) stays in the row.
+//! Most changes of a Shoot affect its revision, and the progress and time of its last operation: these are stored in the
+//! change. A recent row is not stored twice. A change that does not fit begins another segment; values that fit no change
+//! (a time with fractions of a second) stay in the row.
 
 use std::sync::Arc;
 
@@ -16,41 +16,41 @@ use eventlog::Revision;
 
 use super::rows::{OperationRow, ShootRow};
 
-/// Bits of a change's stamp that are the progress.
+/// Number of bits of the progress in a stamp.
 const PROGRESS_BITS: u32 = 7;
-/// Seconds for which a segment has room: half of them before the time of its first change, 194 days.
+/// Length of a segment in seconds: half of them lie before the time of its first change, 194 days.
 const SECONDS: i64 = 1 << (u32::BITS - PROGRESS_BITS);
-/// Changes of late among whose rows one is looked for that is like the present one.
+/// Number of recent changes whose rows are compared with a new row.
 const LATELY: usize = 4;
-/// In place of a row: there is none.
+/// Index that stands for a deleted Shoot.
 const GONE: u32 = u32::MAX;
-/// The time that stands in a row for one beside it.
+/// Time in a stored row whose actual time is in the change's stamp.
 const BESIDE: DateTime<Utc> = DateTime::<Utc>::MIN_UTC;
 
-/// A change.
+/// A change of the Shoot.
 #[derive(Clone, Copy, Debug)]
 struct Change {
-    /// Revisions behind the segment's first.
+    /// Offset from the segment's first revision.
     behind: u32,
-    /// Which row, or [`GONE`].
+    /// Index of the row, or [`GONE`].
     row: u32,
-    /// Seconds behind the segment's, and the progress.
+    /// Offset from the segment's `seconds`, and the progress.
     stamp: u32,
 }
 
-/// What a change takes.
+/// Bytes of a change.
 pub(super) const CHANGE_BYTES: usize = size_of::<Change>();
 
 #[derive(Debug)]
 struct Segment {
     first: Revision,
-    /// Seconds since 1970 at which stamps begin.
+    /// Origin of the stamps, in seconds since 1970.
     seconds: i64,
     rows: Vec<Arc<ShootRow>>,
     changes: Vec<Change>,
 }
 
-/// Time in seconds since 1970, and progress, which stand beside a row.
+/// Time in seconds since 1970, and progress, stored in the change instead of the row.
 type Stamp = (i64, u32);
 
 fn stamp(operation: &OperationRow) -> Option<Stamp> {
@@ -59,7 +59,7 @@ fn stamp(operation: &OperationRow) -> Option<Stamp> {
     is_whole.then(|| (operation.time.timestamp(), progress))
 }
 
-/// A row at revision 0, and what stands beside it.
+/// Splits a row into the row at revision 0 and the values that are stored in the change.
 fn plain(row: &ShootRow) -> (ShootRow, Option<Stamp>) {
     let mut plain = ShootRow { revision: 0, ..row.clone() };
     let Some(operation) = &mut plain.operation else { return (plain, None) };
@@ -74,7 +74,7 @@ impl Segment {
         Self { first, seconds, rows: Vec::new(), changes: Vec::new() }
     }
 
-    /// The stamp of a change; `None`: it has no place here.
+    /// Stamp of a change; `None`: it does not fit into this segment.
     fn stamp(&self, stamp: Option<Stamp>) -> Option<u32> {
         let Some((seconds, progress)) = stamp else { return Some(0) };
         let behind = seconds.checked_sub(self.seconds).filter(|behind| (0..SECONDS).contains(behind))?;
@@ -82,7 +82,7 @@ impl Segment {
     }
 
     fn push(&mut self, change: Change) {
-        // Twice as much as before, as vectors grow, would be half empty: there are many.
+        // Grow in small steps: doubling would leave half of these many vectors empty.
         if self.changes.len() == self.changes.capacity() {
             self.changes.reserve_exact(self.changes.len() / 8 + 1);
         }
@@ -102,7 +102,7 @@ impl Segment {
         Some(row)
     }
 
-    /// Forgets what was before a revision, and rows that no change has any more.
+    /// Drops changes that were replaced before a revision, and rows without a change.
     fn forget(&mut self, before: Revision) {
         let past = self.changes.partition_point(|change| self.first.0 + u64::from(change.behind) <= before.0);
         self.changes.drain(..past.saturating_sub(1));
@@ -121,12 +121,12 @@ impl Segment {
     }
 }
 
-/// What a Shoot was.
+/// History of a Shoot.
 #[derive(Debug, Default)]
 pub(super) struct Course(Vec<Segment>);
 
 impl Course {
-    /// It has a row: from the row's revision on. Whether that was noted, and whether the row is another than it had lately.
+    /// Records a row from its revision on. Returns whether it was added, and whether it differs from the recent rows.
     pub(super) fn has(&mut self, row: &ShootRow) -> (bool, bool) {
         let at = Revision(row.revision);
         if self.last().is_some_and(|(from, is_there)| from == at && is_there) {
@@ -145,7 +145,7 @@ impl Course {
         (true, known.is_none())
     }
 
-    /// It is gone from a revision on; whether that is new.
+    /// Records the deletion of the Shoot at a revision; returns false if it did not exist.
     pub(super) fn goes(&mut self, at: Revision) -> bool {
         if self.last().is_none_or(|(_, is_there)| !is_there) {
             return false;
@@ -155,7 +155,7 @@ impl Course {
         true
     }
 
-    /// The segment that has room for a change, and the change's place and stamp in it.
+    /// Segment with room for a change, and the change's offset and stamp in it.
     fn segment(&mut self, at: Revision, stamp: Option<Stamp>) -> (&mut Segment, u32, u32) {
         let place = |segment: &Segment| {
             let behind = at.0.checked_sub(segment.first.0).and_then(|behind| u32::try_from(behind).ok())?;
@@ -175,21 +175,21 @@ impl Course {
         (self.0.last_mut().expect("there is one"), behind, own)
     }
 
-    /// The revision of the last change, and whether the Shoot was there from then on.
+    /// Revision of the last change, and whether the Shoot exists after it.
     fn last(&self) -> Option<(Revision, bool)> {
         let segment = self.0.last()?;
         let change = segment.changes.last()?;
         Some((Revision(segment.first.0 + u64::from(change.behind)), change.row != GONE))
     }
 
-    /// The row at a revision.
+    /// Row at a revision; `None`: the Shoot does not exist then.
     pub(super) fn at(&self, revision: Revision) -> Option<ShootRow> {
         let segment = &self.0[..self.0.partition_point(|segment| segment.first <= revision)].last()?;
         let place = segment.changes.partition_point(|it| segment.first.0 + u64::from(it.behind) <= revision.0);
         segment.row(*segment.changes.get(place.checked_sub(1)?)?)
     }
 
-    /// Forgets what was before a revision; whether there is still something.
+    /// Drops changes that were replaced before a revision; returns true if rows remain.
     pub(super) fn forget(&mut self, before: Revision) -> bool {
         let past = self.0.partition_point(|segment| segment.first <= before).saturating_sub(1);
         self.0.drain(..past);
@@ -200,7 +200,7 @@ impl Course {
         changes.any(|change| change.row != GONE)
     }
 
-    /// How many changes there are, and how many rows.
+    /// Number of changes, and number of rows.
     pub(super) fn size(&self) -> (usize, usize) {
         let sum = |of: fn(&Segment) -> usize| self.0.iter().map(of).sum();
         (sum(|segment| segment.changes.len()), sum(|segment| segment.rows.len()))
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_a_change_is_kept_too() {
+    fn values_beyond_the_range_of_a_change_are_kept() {
         let far = 200 * 86_400;
         let rows = [
             row(1, 0, 0),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A way to the API on which every read shows one revision.
+//! A transport to the API on which every read returns the state at one revision.
 //!
-//! | GET | becomes |
+//! | GET | is replaced by |
 //! | --- | --- |
 //! | of a collection | an exact list at the revision |
 //! | of an object | an exact list of objects with its name: the only one, or 404 |
 //!
-//! All else goes through as it is: a reader of the past sends nothing that changes something.
+//! Other requests are passed on unchanged: a reader of the past sends no writes.
 
 use apimachinery::Status;
 use eventlog::Revision;
@@ -17,7 +17,7 @@ use process::transport::{Request, Response, full};
 use process::{Transport, TransportError};
 use serde_json::Value;
 
-/// What a path names.
+/// Target of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Named {
     Collection,
@@ -44,7 +44,7 @@ fn named(path: &str) -> Named {
     }
 }
 
-/// The same way, on which every read shows a revision.
+/// Returns a transport on which every read returns the state at a revision.
 pub fn transport(inner: &Transport, revision: Revision) -> Transport {
     let inner = inner.clone();
     Transport::new(move |request| {
@@ -57,7 +57,7 @@ async fn send(inner: &Transport, mut request: Request, revision: Revision) -> Re
     let path = request.uri().path().to_owned();
     let query = request.uri().query().unwrap_or_default().to_owned();
     let is_read = *request.method() == Method::GET;
-    // A page behind the first names its revision itself.
+    // The token of a continued list contains its revision.
     let is_next = query.split('&').any(|pair| pair.starts_with("continue=") && pair != "continue=");
     let asked = |path: &str, query: &str| {
         let kept = query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("resourceVersion"));
@@ -79,7 +79,7 @@ async fn send(inner: &Transport, mut request: Request, revision: Revision) -> Re
     }
 }
 
-/// The only object of a list.
+/// Returns the only object of a list.
 async fn only(response: Response, collection: &str, name: &str) -> Result<Response, TransportError> {
     let code = response.status();
     if code != StatusCode::OK {
@@ -91,7 +91,7 @@ async fn only(response: Response, collection: &str, name: &str) -> Result<Respon
     let (code, text) = match tree["items"].get(0) {
         Some(object) => {
             let mut object = object.clone();
-            // Items of a list have no kind and version of their own.
+            // Items of a list lack kind and version.
             object["apiVersion"] = tree["apiVersion"].clone();
             object["kind"] = tree["kind"].as_str().map(|kind| kind.trim_end_matches("List")).into();
             (StatusCode::OK, object.to_string())

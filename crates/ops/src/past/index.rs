@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows at any moment.
+//! Rows at any retained moment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use super::changes::{Changes, ROOM_BYTES};
 use super::moment::{self, NoMoment};
 use super::rows::{Rows, Texts, resources};
 
-/// Keyframes that are kept at most.
+/// Maximum number of keyframes.
 pub const KEYFRAMES: usize = 8;
-/// Entries between a keyframe and a moment that is folded from it, at most.
+/// Maximum number of entries between a keyframe and a moment that is folded from it.
 pub const NEAR: u64 = 4096;
-/// Entries behind which a moment is a keyframe of its own, and from which on it is read of changes if these are known.
+/// Distance in entries from which on a moment becomes a keyframe, or is read from the changes if these are known.
 const APART: u64 = 512;
-/// Revisions that are read at once.
+/// Number of revisions in one read.
 const PIECE: u64 = 512;
-/// Revisions that are read at once while others may wait.
+/// Number of revisions in one background read.
 const ASIDE: u64 = 512;
 
-/// Rows at any retained moment. Nothing is read before somebody asks.
+/// Rows at any retained moment. The log is read only on request.
 #[derive(Debug)]
 pub struct Index {
     log: Arc<dyn EventLog>,
@@ -36,13 +36,13 @@ pub struct Index {
 
 #[derive(Debug, Default)]
 struct Frames {
-    /// Rows by revision, and when they were used last.
+    /// Rows by revision, with the count of uses at their last use.
     kept: BTreeMap<Revision, (Rows, u64)>,
     uses: u64,
 }
 
 impl Index {
-    /// Over a log.
+    /// Returns an index of a log.
     pub fn new(log: Arc<dyn EventLog>) -> Self {
         Self {
             log,
@@ -53,12 +53,12 @@ impl Index {
         }
     }
 
-    /// Rows at a revision.
+    /// Returns the rows at a revision.
     ///
     /// # Errors
-    /// The revision is not retained, or still to come.
+    /// The revision is not retained, or not assigned yet.
     pub async fn at(&self, revision: Revision) -> Result<Rows, NoMoment> {
-        // What was compacted away is not shown, though a keyframe may still have it.
+        // Compacted revisions are refused even if a keyframe still has them.
         self.log.read(revision, revision, None).await?;
         let base = moment::base(&*self.log).await?;
         let Some((mut rows, mut at)) = self.nearest(revision, base) else {
@@ -93,18 +93,19 @@ impl Index {
         Ok(rows)
     }
 
-    /// Whether so much of the log has not been read that moments of it are slow, and nobody reads it.
+    /// True if so many entries are unread that reads of recent moments are slow, and no background read is active.
     pub fn is_behind(&self) -> bool {
         let upto = self.upto();
         self.log.head().0.saturating_sub(upto.0) >= APART && !self.is_reading.load(Ordering::Acquire)
     }
 
-    /// The revision up to which changes are known; 0: none are.
+    /// Last revision with known changes; 0: none are known.
     pub fn upto(&self) -> Revision {
         self.changes.lock().as_ref().map(Changes::upto).unwrap_or_default()
     }
 
-    /// Reads what has come, a little at a time: from then on its moments are quick. It is nothing if somebody does so already.
+    /// Reads all new entries in small portions, so that moments among them can be built quickly. Does nothing if another
+    /// task does so already.
     ///
     /// # Errors
     /// The log is closed.
@@ -114,7 +115,7 @@ impl Index {
             match self.advance().await {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
-                // What was to be read next has been compacted away meanwhile.
+                // The next revision to read was compacted meanwhile.
                 Err(NoMoment::Forgotten(_)) => drop(self.changes.lock().take()),
                 Err(other) => return Err(other),
             }
@@ -122,7 +123,7 @@ impl Index {
         }
     }
 
-    /// Reads a little; `false`: there is nothing more.
+    /// Reads one portion; `false`: there are no more entries.
     async fn advance(&self) -> Result<bool, NoMoment> {
         let base = moment::base(&*self.log).await?;
         let known = self.changes.lock().as_ref().map(Changes::upto).filter(|upto| *upto >= base);
@@ -143,7 +144,7 @@ impl Index {
         Ok(true)
     }
 
-    /// How many keyframes there are.
+    /// Number of keyframes.
     pub fn keyframes(&self) -> usize {
         self.frames().kept.len()
     }
@@ -156,15 +157,14 @@ impl Index {
         self.texts.lock()
     }
 
-    /// The nearest keyframe, however far it is.
+    /// Nearest keyframe at any distance.
     fn any(&self, revision: Revision) -> Option<Rows> {
         let frames = self.frames();
         let nearest = frames.kept.iter().min_by_key(|(at, _)| at.0.abs_diff(revision.0));
         nearest.map(|(_, (rows, _))| rows.clone())
     }
 
-    /// Rows at the revision, or from which they are folded, if any are near. From what is before the base nothing can be
-    /// folded any more.
+    /// Rows at the revision, or close rows from which they can be folded. Rows before the base can no longer be folded.
     fn nearest(&self, revision: Revision, base: Revision) -> Option<(Rows, Revision)> {
         let mut frames = self.frames();
         frames.kept = frames.kept.split_off(&base);
@@ -191,7 +191,7 @@ impl Index {
         Some((rows.clone(), nearest))
     }
 
-    /// Keeps rows as a keyframe; the one that was not used for longest goes.
+    /// Stores rows as a keyframe; beyond the maximum the least recently used one is removed.
     fn keep(&self, revision: Revision, rows: &Rows) {
         let mut frames = self.frames();
         let uses = frames.uses;
@@ -202,7 +202,7 @@ impl Index {
         }
     }
 
-    /// Rows from the states of their resources.
+    /// Builds rows from the states of their resources.
     async fn keyframe(&self, revision: Revision) -> Result<Rows, NoMoment> {
         let (mut rows, like) = (Rows::default(), self.any(revision));
         for resource in resources() {

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The past of a landscape for readers of many moments of it: which revision an instant is, and what lists show there.
+//! History of a landscape for readers of many moments: the revision of an instant, and the contents of lists at it.
 //!
 //! ```text
-//! entries ──► changes: of each name its rows, each from a revision on ──► rows at R        what has been read
-//! keyframe R1 ── entries ──► rows at R ◄── entries ── keyframe R2                          what has not: the nearer one
+//! entries ──► changes: the rows of each name by revision ──► rows at R        read part of the log
+//! keyframe R1 ── entries ──► rows at R ◄── entries ── keyframe R2                          unread part: the nearer one
 //! ```
 //!
-//! [`moment`] finds the revision of an instant. [`Index`] has [`rows`](Rows) of what lists show at a revision: Shoots,
-//! CloudProfiles, NamespacedCloudProfiles, Projects, Seeds, Gardener's Deployments and the Leases of its instances, Machines
-//! and Nodes counted per Shoot. [`Index::catch_up`] reads the log once, beside the requests, and keeps what rows were: a moment
-//! is made of that alone. Until then, and where there was too much to keep, a keyframe is made from the states of these
-//! resources at a revision when none is near, and every other moment from the entries between.
+//! [`moment`] finds the revision of an instant. [`Index`] has the [`rows`](Rows) of lists at a revision: Shoots,
+//! CloudProfiles, NamespacedCloudProfiles, Projects, Seeds, Gardener's Deployments and the Leases of its instances,
+//! Machines and Nodes counted per Shoot. [`Index::catch_up`] reads the log once, in the background, and keeps the history
+//! of the rows, which is sufficient to build any moment. Before that, and for parts that exceed the memory limit, a
+//! keyframe is built from the states of these resources at a revision if none is near, and all other moments from the
+//! entries in between.
 //!
-//! [`exact`] is a way to the API on which every read shows one revision; [`timeline`] has what happened when.
+//! [`exact`] is a transport to the API on which every read returns the state at one revision; [`timeline`] has the instants
+//! of notable events.
 //!
-//! Of a Shoot there is its specification, too, in the log's own bytes: with it and the row maintenance can be foreseen.
+//! The specification of a Shoot is kept as well, in the log's own bytes: with it and the row maintenance can be forecast.
 //!
-//! **Deliberately absent.** Whole objects (an exact list of the API has them), heartbeats, and who may see which row: a caller
-//! shows rows of namespaces that its user may list.
+//! **Deliberately absent.** Whole objects (an exact list of the API returns them), heartbeats, and authorization: the
+//! caller shows rows only of namespaces that its user may list.
 //!
-//! **Invariants.** Rows at a revision are what the typed objects of the API's exact list at it give, by the functions of
-//! [`rows`](mod@rows). A moment is not made of what is newer than it, but of the keyframe that is folded back. At most
-//! [`KEYFRAMES`] are kept, and changes of a bounded size, whatever the length of the log: the newest.
+//! **Invariants.** Rows at a revision are those that the functions of [`rows`](mod@rows) compute from the objects of an
+//! exact list at it. A moment is not affected by newer entries, except by way of a keyframe that is folded back. At most
+//! [`KEYFRAMES`] are kept, and the newest changes up to a fixed size, regardless of the length of the log.
 
 mod aside;
 mod changes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which revision an instant is, and which instant a revision.
+//! Conversion between instants and revisions.
 
 use std::sync::Arc;
 
@@ -8,30 +8,30 @@ use eventlog::{Entry, EventLog, ReadError, Revision};
 
 use crate::instant::Place;
 
-/// Revisions in which an entry is looked for first.
+/// Number of revisions in the first search for an entry.
 const NEAR: u64 = 64;
-/// Revisions that are read at once.
+/// Number of revisions in one read.
 const PIECE: u64 = 2048;
 
 /// A moment of the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// Everything up to this revision has happened.
+    /// Revision of the last included change.
     pub revision: Revision,
-    /// Landscape time.
+    /// Landscape time of the moment.
     pub time: DateTime<Utc>,
 }
 
-/// Why a place is no moment of the past.
+/// Reason for which a place is no moment of the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoMoment {
-    /// History begins later.
+    /// The place is before the retained history.
     #[error("history begins at revision {0}")]
     Forgotten(Revision),
-    /// The revision has not been assigned yet; the last one.
+    /// The revision has not been assigned yet; the value is the last assigned one.
     #[error("that revision is still to come; the last one is {0}")]
     RevisionToCome(Revision),
-    /// The instant has not come yet.
+    /// The instant is in the future; the value is the current one.
     #[error("{} is still to come", crate::show(*.0))]
     InstantToCome(DateTime<Utc>),
     /// The log is closed.
@@ -49,7 +49,7 @@ impl From<ReadError> for NoMoment {
     }
 }
 
-/// Revision up to which history is compacted; 0 if all of it is there.
+/// Revision up to which history is compacted; 0 if all of it is retained.
 ///
 /// # Errors
 /// The log is closed.
@@ -61,11 +61,11 @@ pub async fn base(log: &dyn EventLog) -> Result<Revision, NoMoment> {
     }
 }
 
-/// The revision of a place between the base and `head`: that of an instant is the last entry's at or before it. An instant
-/// before all entries is the base. `now` is landscape time.
+/// Finds the revision of a place between the base and `head`: for an instant that of the last entry at or before it. An
+/// instant before all entries is the base. `now`: landscape time.
 ///
 /// # Errors
-/// The place is not in the past that is retained.
+/// The place is not in the retained past.
 pub async fn find(log: &dyn EventLog, head: Revision, place: Place, now: DateTime<Utc>) -> Result<Revision, NoMoment> {
     let base = base(log).await?;
     let instant = match place {
@@ -77,7 +77,7 @@ pub async fn find(log: &dyn EventLog, head: Revision, place: Place, now: DateTim
     if instant > now {
         return Err(NoMoment::InstantToCome(instant));
     }
-    // Entries up to `low` are not after the instant, and those behind `high` are.
+    // Entries up to `low` are not after the instant, and those after `high` are.
     let (mut low, mut high) = (base, head);
     while low < high {
         let middle = Revision(low.0 + (high.0 - low.0) / 2);
@@ -89,10 +89,10 @@ pub async fn find(log: &dyn EventLog, head: Revision, place: Place, now: DateTim
     Ok(low)
 }
 
-/// The instant of the last entry at or before a revision; `None`: no retained entry is.
+/// Instant of the last entry at or before a revision; `None`: no such entry is retained.
 ///
 /// # Errors
-/// The revision is not retained, or still to come.
+/// The revision is not retained, or not assigned yet.
 pub async fn time_at(log: &dyn EventLog, revision: Revision) -> Result<Option<DateTime<Utc>>, NoMoment> {
     let (base, mut to) = (base(log).await?, revision);
     while to > base {
@@ -105,7 +105,7 @@ pub async fn time_at(log: &dyn EventLog, revision: Revision) -> Result<Option<Da
     Ok(None)
 }
 
-/// The first moment of history that is retained: that of its first entry; `None`: there is no entry.
+/// First retained moment: that of the first entry; `None`: there is no entry.
 ///
 /// # Errors
 /// The log is closed.
@@ -114,7 +114,7 @@ pub async fn first(log: &dyn EventLog, head: Revision) -> Result<Option<Moment>,
     Ok(first.map(|entry| Moment { revision: entry.revision, time: entry.time }))
 }
 
-/// The first entry behind a revision; revisions without an entry are skipped.
+/// First entry after a revision; revisions without an entry are skipped.
 async fn first_after(log: &dyn EventLog, from: Revision, to: Revision) -> Result<Option<Arc<Entry>>, NoMoment> {
     let (mut at, mut length) = (from, NEAR);
     while at < to {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Resources as keys of the log name them: `GROUP/PLURAL`.
+//! Names of resources in keys of the log: `GROUP/PLURAL`.
 
 use api::core::{CloudProfile, NamespacedCloudProfile, Project, Seed, Shoot};
 use api::joined;
 use api::machine::{Machine, MachineDeployment};
 use apimachinery::Resource;
 
-/// Shoots, as entries of the log name their resource.
+/// Name of Shoots in keys of the log.
 pub const SHOOTS: &str = joined!(<Shoot as Resource>::GROUP, "/", <Shoot as Resource>::PLURAL);
-/// CloudProfiles, as entries of the log name their resource.
+/// Name of CloudProfiles in keys of the log.
 pub const CLOUD_PROFILES: &str = joined!(<CloudProfile as Resource>::GROUP, "/", <CloudProfile as Resource>::PLURAL);
-/// NamespacedCloudProfiles, as entries of the log name their resource.
+/// Name of NamespacedCloudProfiles in keys of the log.
 pub const NAMESPACED_CLOUD_PROFILES: &str =
     joined!(<NamespacedCloudProfile as Resource>::GROUP, "/", <NamespacedCloudProfile as Resource>::PLURAL);
-/// Projects, as entries of the log name their resource.
+/// Name of Projects in keys of the log.
 pub const PROJECTS: &str = joined!(<Project as Resource>::GROUP, "/", <Project as Resource>::PLURAL);
-/// Seeds, as entries of the log name their resource.
+/// Name of Seeds in keys of the log.
 pub const SEEDS: &str = joined!(<Seed as Resource>::GROUP, "/", <Seed as Resource>::PLURAL);
-/// Machines, as entries of the log name their resource.
+/// Name of Machines in keys of the log.
 pub const MACHINES: &str = joined!(<Machine as Resource>::GROUP, "/", <Machine as Resource>::PLURAL);
-/// MachineDeployments, as entries of the log name their resource.
+/// Name of MachineDeployments in keys of the log.
 pub const MACHINE_DEPLOYMENTS: &str =
     joined!(<MachineDeployment as Resource>::GROUP, "/", <MachineDeployment as Resource>::PLURAL);

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happened along a landscape's time: marks of what people look for, and how much was written by whom.
+//! Events along a landscape's time: marks of notable events, and the number of entries by writer.
 //!
-//! | mark | made of |
+//! | mark | source |
 //! | --- | --- |
 //! | maintenance | a Shoot whose `status.lastMaintenance` ended |
 //! | roll-out | a Shoot whose Kubernetes or image versions changed |
 //! | upgrade | a Deployment of cluster `runtime` whose image has another tag |
-//! | fault | a Fault that came, or that was cleared |
+//! | fault | a Fault that was created or cleared |
 //! | life cycle | a CloudProfile whose versions changed |
 //!
-//! Beside marks it has the last changes of the Machines of each control plane, and when each Shoot and
-//! CloudProfile came and went.
+//! In addition it has the last changes of each control plane's Machines, and the lifetimes of Shoots and CloudProfiles.
 //!
-//! It is read from the log once, and what has come since whenever somebody asks; of a long log a part, and the rest beside what is
-//! asked for.
+//! The log is read once, and new entries on each request; only a part of a long log is read at once, and the rest in the
+//! background.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,12 +29,12 @@ use super::moment::{self, Moment, NoMoment};
 use super::{resource, rows};
 use crate::history::entry::tree;
 
-/// Revisions that are read at once.
+/// Number of revisions in one read.
 const PIECE: u64 = 1024;
-/// Revisions that are read while somebody waits, at most.
+/// Maximum number of revisions that one request reads.
 pub const AT_ONCE: u64 = 32_768;
 
-/// What a mark is about.
+/// Subject of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// A maintenance ended.
@@ -44,14 +43,14 @@ pub enum Subject {
     RollOut,
     /// A component of Gardener changes its version.
     Upgrade,
-    /// Something goes wrong on purpose, or no longer.
+    /// A fault was created or cleared.
     Fault,
     /// Versions of a CloudProfile changed.
     LifeCycle,
 }
 
 impl Subject {
-    /// In words.
+    /// Name of the subject.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Maintenance => "maintenance",
@@ -63,16 +62,16 @@ impl Subject {
     }
 }
 
-/// Something that people look for.
+/// A notable event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The moment that is shown.
+    /// Moment of the event.
     pub moment: Moment,
-    /// What about.
+    /// Kind of the event.
     pub subject: Subject,
-    /// The object: who may not list its collection is not told.
+    /// Object of the event. A caller shows it only to users who may list its collection.
     pub key: Key,
-    /// In a sentence without its full stop.
+    /// Sentence without its full stop.
     pub text: String,
 }
 
@@ -80,98 +79,98 @@ pub struct Mark {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Instant {
     last: Revision,
-    /// Entries by the component or user that wrote them.
+    /// Number of entries by the component or user that wrote them.
     actors: BTreeMap<Arc<str>, u32>,
 }
 
-/// A change of a Machine, and what it was before.
+/// A change of a Machine, with its state before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineChange {
-    /// When it changed.
+    /// Moment of the change.
     pub moment: Moment,
-    /// Its name.
+    /// Name of the Machine.
     pub name: Arc<str>,
-    /// The name of its class, and the phase that it was in; `None`: it was not there.
+    /// Name of its class, and its phase, before the change; `None`: it did not exist.
     pub before: Option<ClassAndPhase>,
 }
 
-/// When an object was there.
+/// Lifetime of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Life {
-    /// When it came; `None`: before what is known.
+    /// Moment of its creation; `None`: before the known history.
     pub begin: Option<Moment>,
-    /// When it went; `None`: it is there.
+    /// Moment of its deletion; `None`: it exists.
     pub end: Option<Moment>,
 }
 
-/// The name of a Machine's class, and its phase.
+/// Name of a Machine's class, and its phase.
 type ClassAndPhase = (Arc<str>, Arc<str>);
 
-/// Changes of the Machines of one control plane that are kept, at most: the last ones, and up to twice as many.
+/// Number of changes of a control plane's Machines that are kept, the last ones; up to twice as many are held.
 pub const MACHINE_CHANGES: usize = 2048;
 
-/// Resources of which is known which object each change was of.
+/// Resources whose changes are recorded by object.
 const BY_OBJECT: [&str; 3] = [resource::SHOOTS, resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES];
 
-/// A cluster and a namespace in it.
+/// A cluster, and a namespace in it.
 type Place = (Arc<str>, Arc<str>);
 
-/// What is known of a log.
+/// Contents of the part of a log that has been read.
 #[derive(Debug, Default)]
-struct Known {
+struct TimelineState {
     base: Revision,
     upto: Revision,
     instants: BTreeMap<DateTime<Utc>, Instant>,
     marks: Vec<Mark>,
-    /// Revisions by the resource that they changed.
+    /// Revisions by changed resource.
     changes: BTreeMap<Arc<str>, Vec<u64>>,
-    /// Of [`BY_OBJECT`]: beside each of `changes` the number of the object that it was of.
+    /// For the resources of [`BY_OBJECT`]: the object's number for each entry of `changes`.
     changed: BTreeMap<Arc<str>, Vec<u32>>,
-    /// The numbers of these objects, in the order in which they were read first.
+    /// Numbers of these objects, in the order of their first change.
     numbers: BTreeMap<Key, u32>,
     actors: BTreeSet<Arc<str>>,
     machines: BTreeMap<Place, Vec<MachineChange>>,
-    /// Of Shoots and CloudProfiles that came or went.
+    /// Lifetimes of Shoots and CloudProfiles.
     lives: BTreeMap<Key, Vec<Life>>,
 }
 
-/// The timeline of a log.
+/// Timeline of a log.
 #[derive(Debug)]
 pub struct Timeline {
     log: Arc<dyn EventLog>,
-    known: Mutex<Known>,
+    known: Mutex<TimelineState>,
     is_reading: AtomicBool,
 }
 
-/// Where history begins and ends, for somebody who shows all of it.
+/// Begin and end of history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Revision up to which history is compacted.
     pub base: Revision,
     /// Revision of the last entry.
     pub head: Revision,
-    /// Revision up to which it has been read.
+    /// Last revision that has been read.
     pub upto: Revision,
-    /// Time of the first entry that is retained; `None`: there is none.
+    /// Time of the first retained entry; `None`: there is none.
     pub begin: Option<DateTime<Utc>>,
 }
 
-/// How many entries were written in a part of time.
+/// Number of entries in a period.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bucket {
-    /// All of them.
+    /// Total number.
     pub entries: u64,
-    /// By the component or user that wrote them.
+    /// Numbers by the component or user that wrote them.
     pub actors: BTreeMap<Arc<str>, u64>,
 }
 
 impl Timeline {
-    /// Over a log.
+    /// Returns the timeline of a log.
     pub fn new(log: Arc<dyn EventLog>) -> Self {
         Self { log, known: Mutex::default(), is_reading: AtomicBool::new(false) }
     }
 
-    /// Reads what has come since it was read last, [`AT_ONCE`] revisions at most.
+    /// Reads new entries, at most [`AT_ONCE`] revisions.
     ///
     /// # Errors
     /// The log is closed.
@@ -183,7 +182,7 @@ impl Timeline {
             let end = Revision(limit.0.min(at.0.saturating_add(PIECE)));
             let entries = self.log.read(at, end, None).await?;
             let mut known = self.known();
-            // Somebody else may have read the same meanwhile.
+            // Another request may have read the same entries meanwhile.
             if known.upto.max(base) == at {
                 for entry in &entries {
                     known.add(entry);
@@ -198,7 +197,7 @@ impl Timeline {
         Ok(Span { base, head, upto: known.upto.max(base), begin })
     }
 
-    /// Reads all that has come, a little at a time. It is nothing if somebody does so already.
+    /// Reads all new entries in small portions. Does nothing if another task does so already.
     ///
     /// # Errors
     /// The log is closed.
@@ -213,16 +212,17 @@ impl Timeline {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, TimelineState> {
         self.known.lock()
     }
 
-    /// Marks, in their order.
+    /// Returns the marks in order.
     pub fn marks(&self) -> Vec<Mark> {
         self.known().marks.clone()
     }
 
-    /// Revisions behind another that changed one of these resources, in their order, of what has been read.
+    /// Returns the revisions after another at which one of these resources changed, in order, as far as the log has been
+    /// read.
     pub fn changes(&self, after: Revision, resources: &[&str]) -> Vec<Revision> {
         let known = self.known();
         let lists = known.changes.iter().filter(|(name, _)| resources.contains(&&***name));
@@ -233,8 +233,8 @@ impl Timeline {
         all
     }
 
-    /// The last changes of a Shoot, CloudProfile or NamespacedCloudProfile up to a revision, the latest first, of what has been
-    /// read.
+    /// Returns the last changes of a Shoot, CloudProfile or NamespacedCloudProfile up to a revision, the latest first, as
+    /// far as the log has been read.
     pub fn changes_of(&self, key: &Key, upto: Revision, count: usize) -> Vec<Revision> {
         let known = self.known();
         let Some(number) = known.numbers.get(key) else { return Vec::new() };
@@ -244,27 +244,27 @@ impl Timeline {
         own.take(count).map(|(at, _)| Revision(*at)).collect()
     }
 
-    /// Changes of the Machines in a namespace of a cluster, in their order, up to a revision: at least the last
-    /// [`MACHINE_CHANGES`] of those that are retained.
+    /// Returns the changes of the Machines in a namespace of a cluster up to a revision, in order: at least the last
+    /// [`MACHINE_CHANGES`] of the retained ones.
     pub fn machines(&self, cluster: &str, namespace: &str, upto: Revision) -> Vec<MachineChange> {
         let known = self.known();
         let changes = known.machines.get(&(cluster.into(), namespace.into())).into_iter().flatten();
         changes.take_while(|change| change.moment.revision <= upto).cloned().collect()
     }
 
-    /// When a Shoot, a CloudProfile or a NamespacedCloudProfile was there, in the order of time, of what has been read; empty:
-    /// nothing of it is known.
+    /// Returns the lifetimes of a Shoot, a CloudProfile or a NamespacedCloudProfile, in order, as far as the log has been
+    /// read; empty: nothing about it is known.
     pub fn lives(&self, key: &Key) -> Vec<Life> {
         self.known().lives.get(key).cloned().unwrap_or_default()
     }
 
-    /// Components and users that wrote something.
+    /// Returns the components and users that wrote entries.
     pub fn actors(&self) -> Vec<Arc<str>> {
         self.known().actors.iter().cloned().collect()
     }
 
-    /// The time between two instants in parts of equal length, with how much was written in each. The last part includes
-    /// the end.
+    /// Divides the time between two instants into parts of equal length, and returns the number of entries in each. The
+    /// last part includes the end.
     pub fn density(&self, begin: DateTime<Utc>, end: DateTime<Utc>, parts: usize) -> Vec<Bucket> {
         let mut buckets = vec![Bucket::default(); parts.max(1)];
         let length = (end - begin).num_milliseconds().max(1);
@@ -284,13 +284,13 @@ impl Timeline {
         buckets
     }
 
-    /// The last revision at or before an instant, of what has been read.
+    /// Returns the last revision at or before an instant, as far as the log has been read.
     pub fn at(&self, time: DateTime<Utc>) -> Option<Revision> {
         self.known().instants.range(..=time).next_back().map(|(_, instant)| instant.last)
     }
 
-    /// The change of one of these resources that is nearest to a revision, before it and behind it. Resources are named as
-    /// keys of the log name them; none: any entry.
+    /// Returns the nearest changes of these resources before and after a revision. Resources are named as in keys of the
+    /// log; empty: all entries count.
     pub fn neighbours(&self, revision: Revision, resources: &[&str]) -> (Option<Revision>, Option<Revision>) {
         let known = self.known();
         let lists = known.changes.iter().filter(|(name, _)| resources.is_empty() || resources.contains(&&***name));
@@ -304,8 +304,8 @@ impl Timeline {
         (before.map(Revision), behind.map(Revision))
     }
 
-    /// As [`Timeline::neighbours`], of the changes of one Shoot, CloudProfile or NamespacedCloudProfile, and of the Machines in a
-    /// namespace of a cluster.
+    /// Returns the nearest changes before and after a revision, like [`Timeline::neighbours`], among those of one Shoot,
+    /// CloudProfile or NamespacedCloudProfile and of the Machines in a namespace of a cluster.
     pub fn neighbours_of(
         &self,
         revision: Revision,
@@ -336,9 +336,9 @@ impl Timeline {
     }
 }
 
-impl Known {
+impl TimelineState {
     fn add(&mut self, entry: &Entry) {
-        // Heartbeats are no history.
+        // Heartbeats are not part of the history.
         if entry.volatile {
             return;
         }
@@ -386,7 +386,7 @@ impl Known {
         if changes.len() >= 2 * MACHINE_CHANGES {
             changes.drain(..MACHINE_CHANGES);
         }
-        // Most of what a change has is as in the one before.
+        // Most texts equal those of the previous change, and are shared.
         let known = changes.last();
         let same = |text: &str, of: fn(&ClassAndPhase) -> &Arc<str>| {
             let known = known.and_then(|change| change.before.as_ref()).map(of).filter(|known| ***known == *text);
@@ -425,7 +425,7 @@ impl Known {
     }
 }
 
-/// An object comes, or goes.
+/// Records the creation or deletion of an object.
 fn live(lives: &mut Vec<Life>, comes: bool, moment: Moment) {
     match lives.last_mut().filter(|life| life.end.is_none()) {
         _ if comes => lives.push(Life { begin: Some(moment), end: None }),
@@ -434,7 +434,7 @@ fn live(lives: &mut Vec<Life>, comes: bool, moment: Moment) {
     }
 }
 
-/// What people look for in an entry.
+/// Returns the notable events of an entry.
 fn marks(entry: &Entry) -> Vec<(Subject, String)> {
     let key = &entry.key;
     let after = || tree(&entry.object, entry.revision.0);
@@ -466,7 +466,7 @@ fn marks(entry: &Entry) -> Vec<(Subject, String)> {
     }
 }
 
-/// Whether an entry of a Shoot changes nothing that there are marks of: by its bytes, since there are many.
+/// True if an entry of a Shoot changes nothing that marks are about; compared by bytes, since such entries are many.
 fn is_as_it_was(entry: &Entry) -> bool {
     let Some((_, before)) = &entry.previous else { return false };
     let maintenance =
@@ -474,7 +474,7 @@ fn is_as_it_was(entry: &Entry) -> bool {
     before.parts[3] == entry.object.parts[3] && maintenance(before) == maintenance(&entry.object)
 }
 
-/// The object that stands behind a key in JSON, with its braces; `None`: there is none.
+/// Value of a key in JSON if it is an object, with its braces; `None`: there is no such value.
 fn member<'a>(json: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let begin = json.windows(key.len()).position(|window| window == key)? + key.len();
     let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
@@ -552,7 +552,7 @@ mod tests {
         let timeline = Timeline::new(Arc::new(log));
         let span = timeline.refresh().await.expect("it is open");
         assert_eq!((span.upto.0, span.head.0), (AT_ONCE, AT_ONCE + 10));
-        assert_eq!(timeline.changes(Revision(AT_ONCE), &["/configmaps"]), Vec::new(), "nobody has read them");
+        assert_eq!(timeline.changes(Revision(AT_ONCE), &["/configmaps"]), Vec::new(), "they have not been read");
         timeline.catch_up().await.expect("it is open");
         assert_eq!(timeline.changes(Revision(AT_ONCE), &["/configmaps"]).len(), 10);
         assert_eq!(timeline.refresh().await.map(|span| span.upto), Ok(span.head));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Changes of each minor on the way, and the objects that they are about.
+//! Changes of each minor on the way to a version, and the affected objects.
 
 use domain::skew::notes::{ShootVersions, gates_gone};
 use domain::skew::releases::{GateEvent, first_release};
@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 use crate::fleet::Fleet;
 use crate::spelling::first_of;
 
-/// Shoots that are named.
+/// Maximum number of Shoots that are listed.
 const NAMED: usize = 3;
 
-/// A minor with its changes.
+/// A minor version with its changes.
 #[derive(Clone, Debug)]
 pub struct Minor {
     number: u64,
     changes: Changes,
-    /// Clusters on Kubernetes versions that are dropped.
+    /// Clusters on Kubernetes versions whose support ends.
     dropped: Vec<String>,
-    /// Settings that keep components from starting: each with the component and upstream's words.
+    /// Settings that prevent components from starting: each with the component and upstream's message.
     gone: Vec<String>,
-    /// Changes, each with the Shoots that it may be about.
+    /// Changes, each with the Shoots that it may affect.
     hit: Vec<(Change, Vec<String>)>,
 }
 
-/// The minors above the oldest component, up to the target. Nothing is known of other majors.
+/// Returns the minors above the oldest component, up to the target. Other majors are unknown.
 pub fn on_the_way(fleet: &Fleet, target: &GardenerVersion) -> Vec<Minor> {
     let own = fleet.landscape.instances.iter().filter(|one| one.component != Component::Extension);
     let oldest = own.filter_map(|one| GardenerVersion::parse(&one.version)).min();
@@ -44,7 +44,7 @@ fn of(minor: u64, fleet: &Fleet, clusters: &[(String, String)]) -> Minor {
     };
     let dropped = clusters.iter().filter(|(_, version)| is_dropped(version));
     let dropped = dropped.map(|(name, version)| format!("{name} ({version})")).collect();
-    // What is gone already one minor before is told there.
+    // A removal that already applies one minor earlier is reported there.
     let release = |minor| GardenerVersion::release(1, minor, 0);
     let before = gates_gone(&release(minor - 1), &fleet.gates);
     let settings = |noted: &str| noted.split(", with which").next().unwrap_or_default().to_owned();
@@ -69,7 +69,7 @@ const fn becomes(event: GateEvent) -> &'static str {
     }
 }
 
-/// The minor as an object.
+/// Formats the minor as JSON.
 pub fn object(minor: &Minor) -> Value {
     let Minor { number, changes, dropped, gone, hit } = minor;
     let version = |minor: &u64| format!("1.{minor}");
@@ -102,7 +102,7 @@ pub fn object(minor: &Minor) -> Value {
     })
 }
 
-/// The minor as lines of text.
+/// Formats the minor as lines of text.
 pub fn lines(minor: &Minor, fleet: &Fleet) -> Vec<String> {
     let Minor { number, changes, dropped, gone, hit } = minor;
     let names = |names: &[String]| first_of(names.iter().map(String::as_str), NAMED);
@@ -118,19 +118,19 @@ pub fn lines(minor: &Minor, fleet: &Fleet) -> Vec<String> {
         lines.push(format!("  Kubernetes: support for {} from here on", versions(&changes.kubernetes_gained)));
     }
     if !changes.kubernetes_dropped.is_empty() {
-        let whom = if dropped.is_empty() { "no cluster that is given".to_owned() } else { names(dropped) };
+        let affected = if dropped.is_empty() { "no cluster that is given".to_owned() } else { names(dropped) };
         lines.push(format!(
-            "  Kubernetes: no support any more for {}; hits: {whom}",
+            "  Kubernetes: no support any more for {}; hits: {affected}",
             versions(&changes.kubernetes_dropped)
         ));
     }
     for (change, shoots) in hit {
         let restarts = if change.restarts_kube_apiserver { "; kube-apiserver restarts" } else { "" };
-        let whom = match (shoots.len(), fleet.shoots.len()) {
+        let affected = match (shoots.len(), fleet.shoots.len()) {
             (0, _) | (_, 0) => change.scope.words(),
             (some, all) => format!("{}: {some} of {all} given, {}", change.scope.words(), names(shoots)),
         };
-        lines.push(format!("  {} {}: {}{restarts}; hits {whom}", change.kind.as_str(), change.what, change.how));
+        lines.push(format!("  {} {}: {}{restarts}; hits {affected}", change.kind.as_str(), change.what, change.how));
     }
     lines.push(format!("  always: {}", changes.always()));
     lines

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The legal order to another version of Gardener, and whether a given order is legal.
+//! The legal upgrade order to another version of Gardener, and the check of a given order.
 //!
-//! **Tour.** [`minors`] what each minor changes and whom that hits.
+//! **Tour.** [`minors`] changes of each minor, and the affected objects.
 
 pub mod minors;
 
@@ -20,7 +20,7 @@ use self::minors::Minor;
 use crate::Error;
 use crate::fleet::{self, Fleet};
 
-/// The target with a patch.
+/// Returns the target with a patch version.
 pub fn target(to: &GardenerVersion, fleet: &Fleet) -> GardenerVersion {
     let (major, minor, patch) = to.full();
     let says_patch = to.to_string().split(['-', '+', '~']).next().is_some_and(|text| text.split('.').count() == 3);
@@ -30,10 +30,10 @@ pub fn target(to: &GardenerVersion, fleet: &Fleet) -> GardenerVersion {
     fleet.highest_of((major, minor)).unwrap_or_else(|| GardenerVersion::release(major, minor, patch))
 }
 
-/// The legal order.
+/// Computes the legal order.
 ///
 /// # Errors
-/// There is none, or somebody is above the target.
+/// There is no legal order, or an instance is newer than the target.
 pub fn order(fleet: &Fleet, target: &GardenerVersion, profile: Profile) -> Result<Plan, Error> {
     upgrade::plan(&fleet.landscape, target, profile).map_err(|error| match error {
         NoPlan::Stuck { .. } => Error::Failed(error.to_string()),
@@ -44,18 +44,18 @@ pub fn order(fleet: &Fleet, target: &GardenerVersion, profile: Profile) -> Resul
     })
 }
 
-/// A legal order with everything that is said about it.
+/// A legal order with all notes about it.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// The version to get to, with a patch.
+    /// Target version, with a patch.
     pub target: GardenerVersion,
-    /// The steps.
+    /// Steps of the order.
     pub plan: Plan,
     /// Rules that the landscape violates before the first step: `RULE: text`.
     pub violated: Vec<String>,
     /// Rules that the landscape violates after the last step: `no step resolves RULE: text`.
     pub left: Vec<String>,
-    /// What is to be known before.
+    /// Notes to read before the upgrade.
     pub notes: Vec<Noted>,
     /// Note on a target that is newer than every known release.
     pub unknown_release: Option<String>,
@@ -64,10 +64,11 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The legal order for a landscape; `to` without a patch is the highest of its minor that is there already, else .0.
+    /// Computes the legal order for a landscape; a target `to` without a patch is the highest existing one of its minor,
+    /// otherwise .0.
     ///
     /// # Errors
-    /// A version of the landscape is none, there is no order, or somebody is above the target.
+    /// A version of the landscape is invalid, there is no legal order, or an instance is newer than the target.
     pub fn of(
         fleet: &Fleet,
         to: &GardenerVersion,
@@ -104,7 +105,7 @@ impl Planned {
         })
     }
 
-    /// As scripts, and `upgrade check`, read it.
+    /// Formats the plan as JSON for scripts and `upgrade check`.
     pub fn object(&self, fleet: &Fleet) -> Value {
         let notes = self.notes.iter().map(ToString::to_string);
         let mut object = json!({
@@ -120,7 +121,7 @@ impl Planned {
     }
 }
 
-/// The landscape once all steps are taken.
+/// Returns the landscape after all steps.
 fn after(landscape: &Landscape, plan: &Plan) -> Landscape {
     let mut end = landscape.clone();
     for step in &plan.steps {
@@ -129,7 +130,7 @@ fn after(landscape: &Landscape, plan: &Plan) -> Landscape {
     end
 }
 
-/// A landscape as LANDSCAPE.yaml has it.
+/// Formats a landscape as LANDSCAPE.yaml.
 fn start(fleet: &Fleet) -> Value {
     let mut components: BTreeMap<Component, Value> = BTreeMap::new();
     for instance in &fleet.landscape.instances {
@@ -152,7 +153,7 @@ fn start(fleet: &Fleet) -> Value {
     Value::Object(tree)
 }
 
-/// Conditions of a step, as text.
+/// Formats the conditions of a step as text.
 pub fn shown(step: &Step, fleet: &Fleet) -> Vec<String> {
     step.waits_for.iter().map(|wait| wait.shown(fleet.name.as_deref())).collect()
 }
@@ -168,17 +169,17 @@ fn of_step(step: &Step, fleet: &Fleet) -> Value {
     object
 }
 
-/// The first step of an order that is not legal.
+/// First illegal step of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Illegal {
-    /// Its place, counted from 0.
+    /// Index of the step, counted from 0.
     pub index: usize,
-    /// Rules that it violates, each with what is to be said: at least one.
+    /// Rules that it violates, each with its message; at least one.
     pub found: Vec<(String, String)>,
 }
 
 impl Illegal {
-    /// Of an order of steps; `None`: all are legal.
+    /// Finds the first illegal step of an order; `None`: all are legal.
     pub fn of(plan: &fleet::plan::Plan, profile: Profile) -> Option<Self> {
         let illegal = upgrade::check(&plan.start.landscape, &plan.steps, profile).err()?;
         let text = |violation| violation_text(&illegal.before, violation, profile);
@@ -188,7 +189,7 @@ impl Illegal {
     }
 }
 
-/// What is to be known when all steps of an order have been taken.
+/// Notes on the landscape after all steps of an order.
 pub fn notes_after(plan: &fleet::plan::Plan, profile: Profile) -> Vec<Noted> {
     let end = Landscape { instances: plan.end.clone(), ..Landscape::default() };
     let apiservers = end.instances.iter().filter(|one| one.component == Component::Apiserver);

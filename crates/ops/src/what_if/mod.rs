@@ -27,12 +27,12 @@ use crate::forecast::gates_for;
 use crate::instant::When;
 use crate::spelling::{distance, nearest};
 
-/// Versions by kind or image, and by version or its beginning.
+/// Versions of Kubernetes or an image, by version or its prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
     /// `kubernetes`, or the name of a machine image.
     subject: String,
-    /// `1.31.2`, or all of `1.31`.
+    /// Version `1.31.2`, or prefix `1.31` for all of its patches.
     version: String,
 }
 
@@ -49,8 +49,8 @@ impl Selector {
         subject == self.subject && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// How far a version is from what is meant, given as `SUBJECT/VERSION`: its subject by letters, then its numbers, the
-    /// first one before the next; of equal ones the highest is nearest.
+    /// Distance of the version `SUBJECT/VERSION` from the selector: first by letters of the subject, then by its numbers,
+    /// the first one first; among equal distances the highest version is nearest.
     fn remoteness(&self, name: &str) -> (usize, Vec<u64>, Reverse<Vec<u64>>) {
         let (subject, version) = name.rsplit_once('/').unwrap_or((name, ""));
         let numbers =
@@ -61,7 +61,7 @@ impl Selector {
     }
 }
 
-/// Versions expire at another time: by their date, or by their stage `expired`.
+/// Changes the expiration of versions: their date, or the start of their stage `expired`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expire(Selector, When);
 
@@ -74,7 +74,7 @@ impl FromStr for Expire {
     }
 }
 
-/// Versions are classified otherwise, or a stage of theirs begins at another time.
+/// Changes the classification of versions, or the start of one of their stages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classify(Selector, String, Option<When>);
 
@@ -99,10 +99,10 @@ impl FromStr for Classify {
     }
 }
 
-/// Automatic updates, of Kubernetes and of machine images, are on or off for the Shoots of a namespace, or for all.
+/// Enables or disables automatic updates, of Kubernetes and of machine images, for the Shoots of a namespace, or for all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Auto {
-    /// `None`: all.
+    /// Namespace of the Shoots; `None`: all.
     namespace: Option<String>,
     is_on: bool,
 }
@@ -123,7 +123,7 @@ impl FromStr for Auto {
     }
 }
 
-/// Changes automatic updates of Shoots; of several that fit a Shoot, the last one counts.
+/// Changes automatic updates of Shoots; if several match a Shoot, the last one counts.
 ///
 /// # Errors
 /// A namespace without a Shoot.
@@ -144,14 +144,14 @@ pub fn apply_to_shoots(shoots: &mut [Shoot], auto: &[Auto]) -> Result<(), Error>
     Ok(())
 }
 
-/// Violation of a rule of the API server by a what-if; displayed as what is wrong, and what to do.
+/// Violation of a rule of the API server by a what-if; displays the refusal and the advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Refusal of the API server.
     pub what: String,
-    /// Advice; empty if there is nothing to say.
+    /// Advice; empty if none is known.
     pub advice: &'static str,
-    /// True if the profile has stages: they mean something only if they are accepted.
+    /// True if the profile has stages: such a what-if has a meaning only if the API server accepts it.
     pub is_of_stages: bool,
 }
 
@@ -182,10 +182,10 @@ impl Refused {
     }
 }
 
-/// Changes the profiles; dates are counted from `now` where they are distances. Returns what the API server would refuse.
+/// Changes the profiles; relative dates count from `now`. Returns the refusals of the API server.
 ///
 /// # Errors
-/// A selector that no version of any profile fits; a stage for versions without stages, or one without a start.
+/// A selector matches no version of any profile; a stage for versions without stages, or one without a start.
 pub fn apply(
     profiles: &mut [CloudProfile],
     expire: &[Expire],

@@ -14,7 +14,7 @@ fn selectors_take_whole_segments() {
 }
 
 #[test]
-fn what_is_not_offered_is_an_error_with_the_nearest_name() {
+fn unoffered_versions_are_errors_with_the_nearest_name() {
     let mut profile = CloudProfile::default();
     profile.spec.kubernetes.versions = vec![ExpirableVersion { version: "1.31.2".into(), ..Default::default() }];
     let mut profiles = [profile];
@@ -98,8 +98,8 @@ fn staged(versions: &[&str]) -> CloudProfile {
     profile
 }
 
-/// Result of what-ifs, `--classify` with `@` or without a date, else `--expire`: the first version and its stages, or
-/// `error: ` and why, or refusals.
+/// Result of what-ifs, `--classify` with `@` or without a date, otherwise `--expire`: the first version and its stages, or
+/// `error: ` and the reason, or refusals.
 fn stages_after(versions: &[&str], what_ifs: &[&str]) -> Vec<String> {
     let mut profiles = [staged(versions)];
     let (expire, classify): (Vec<&str>, Vec<&str>) = what_ifs.iter().partition(|text| text.contains("=2"));
@@ -123,7 +123,7 @@ fn stages_after(versions: &[&str], what_ifs: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_ifs_add_and_move_stages() {
+fn stages_are_added_and_moved_by_what_ifs() {
     let newest = "1.35.0 supported";
     for (stages, what_ifs, expected) in [
         ("1.34.3 supported", vec!["kubernetes/1.34=2026-09-01"], "supported expired@2026-09-01"),
@@ -138,7 +138,7 @@ fn what_ifs_add_and_move_stages() {
             vec!["kubernetes/1.34.3=supported@2026-06-20"],
             "preview supported@2026-06-20 expired@2026-08-01",
         ),
-        // Two that are right together only.
+        // Two what-ifs that are valid only together.
         (
             "1.34.3 supported expired@2026-08-01",
             vec!["kubernetes/1.34=2026-12-01", "kubernetes/1.34.3=deprecated@2026-11-01"],
@@ -150,7 +150,7 @@ fn what_ifs_add_and_move_stages() {
 }
 
 #[test]
-fn what_ifs_about_stages_are_refused_with_advice() {
+fn invalid_stages_of_what_ifs_are_refused_with_advice() {
     let newest = "1.35.0 supported";
     let refused =
         |rest: &str| format!("what if: the API server would refuse CloudProfile \"local\": spec.kubernetes.{rest}");

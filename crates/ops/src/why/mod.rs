@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a Shoot of a landscape waits for, and what will happen to it.
+//! Reasons for which a Shoot of a landscape waits, and its next maintenance.
 //!
-//! Each line names the object and the field that it was read from. Nothing is stored anywhere but in these objects: the
-//! lines about the next maintenance come from the same functions as the controller's.
+//! Each line names the object and field that it was read from; these objects are the only source. The lines about the next
+//! maintenance come from the same functions as the controller's.
 //!
-//! **Tour.** [`nodes`] what drains and updates in place wait for; [`preserved`] failed machines that are kept; [`pending`] changes
-//! of the spec that are not rolled out.
+//! **Tour.** [`nodes`] reasons for which drains and in-place updates wait; [`preserved`] preserved failed machines;
+//! [`pending`] changes of the spec that are not rolled out.
 
 pub mod nodes;
 mod pending;
@@ -40,20 +40,20 @@ use crate::spelling::plural;
 use crate::world::{ProfileKey, World};
 use crate::{Error, explain, rows, show, unmoved};
 
-/// Where it stands that a Shoot is being deleted.
+/// Path of the field that marks a Shoot's deletion.
 const DELETED: &str = "metadata.deletionTimestamp";
 
-/// What a Shoot waits for, and what will happen to it.
+/// State of a Shoot, with the reasons for which it waits, and its next maintenance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Why {
-    /// How it stands, and what that waits for.
+    /// Current state, and the reasons for which it waits.
     pub present: Vec<Line>,
     /// Its next maintenance.
     pub maintenance: Vec<Line>,
 }
 
 impl Why {
-    /// All of it below a heading, for the Shoot that is shown as `name`.
+    /// Returns all lines below a heading for the Shoot with the displayed name `name`.
     pub fn lines(self, name: &str, now: DateTime<Utc>) -> Vec<Line> {
         let heading = Line::of(format!("Shoot {name} at {}", show(now)));
         let present = self.present.into_iter().map(Line::deeper);
@@ -61,11 +61,11 @@ impl Why {
     }
 }
 
-/// Asks why for a Shoot, which is shown as `name`; `pool`: this worker pool only. `seed` is the landscape's, `release` that of
-/// whose rules the next maintenance is foretold.
+/// Examines a Shoot, displayed as `name`; `pool`: the only worker pool to report. `seed`: random seed of the landscape;
+/// `release`: release whose rules apply to the forecast of the next maintenance.
 ///
 /// # Errors
-/// It has no such pool; the server's words.
+/// The Shoot has no such pool; the server's error message.
 pub async fn of(
     context: &Context,
     name: &str,
@@ -97,16 +97,17 @@ pub async fn of(
     Ok(why)
 }
 
-/// What the spec of a Shoot says and its control plane and nodes do not know yet: `FIELD: OLD to NEW; WHEN`, a line each.
+/// Returns changes of a Shoot's spec that are not rolled out to its control plane and nodes, one line each: `FIELD: OLD to
+/// NEW; WHEN`.
 ///
 /// # Errors
-/// The server's words.
+/// The server's error message.
 pub async fn pending(context: &Context, shoot: &Shoot, release: Release) -> Result<Vec<Line>, Error> {
     let world = World::of_shoot(context, shoot, release).await?;
     Ok(pending::of(context, shoot, None, &world.forms(shoot)).await?.lines)
 }
 
-/// What runs, what failed, what is unhealthy.
+/// Adds the running operation, failures and unhealthy conditions.
 fn operation(shoot: &Shoot, lines: &mut Vec<Line>) {
     let status = &shoot.status;
     let operation = match &status.last_operation {
@@ -158,7 +159,7 @@ fn seed_cluster(shoot: &Shoot) -> Option<(String, String)> {
     Some((cluster::of_seed(seed), namespace))
 }
 
-/// Roll-outs: replicas that are not up to date, Machines on their way.
+/// Adds roll-outs: replicas that are not up to date, and Machines being created or deleted.
 async fn machines(
     context: &Context,
     shoot: &Shoot,
@@ -215,8 +216,8 @@ async fn machines(
     Ok(())
 }
 
-/// Worker pools of a Shoot with their places, by the names of their MachineDeployments. A name alone does not tell the pool: names
-/// of pools may begin alike.
+/// Worker pools of a Shoot with their indices, by the names of their MachineDeployments. The name alone does not identify
+/// the pool, since one pool's name may be a prefix of another's.
 fn pools<'a>(shoot: &'a Shoot, deployments: &'a [MachineDeployment]) -> BTreeMap<&'a str, (usize, &'a Worker)> {
     let pool_of = |deployment: &MachineDeployment| {
         let name = deployment.metadata.label(label::WORKER_POOL)?;
@@ -228,12 +229,12 @@ fn pools<'a>(shoot: &'a Shoot, deployments: &'a [MachineDeployment]) -> BTreeMap
         .collect()
 }
 
-/// Name of the MachineDeployment of a Machine.
+/// Name of a Machine's MachineDeployment.
 fn deployment_of(machine: &Machine) -> &str {
     machine.metadata.label("name").unwrap_or_default()
 }
 
-/// A line that begins with kind and name of an object in a cluster.
+/// Returns a line that begins with kind and name of an object in a cluster.
 fn of_object(shown: &str, kind: &'static str, cluster: &str, object: &ObjectMeta) -> Line {
     let (namespace, name) = (object.namespace.clone(), object.name.clone());
     let text = format!("{shown} {name}");
@@ -241,7 +242,7 @@ fn of_object(shown: &str, kind: &'static str, cluster: &str, object: &ObjectMeta
     Line::default().words(text, about)
 }
 
-/// Rotations of credentials that wait for a user, and pools that a user rolls by name.
+/// Adds rotations of credentials that wait for a user, and pools that a user must roll by name.
 fn rotations(shoot: &Shoot, lines: &mut Vec<Line>) {
     let rolled: Vec<&str> =
         manual_rollout::pending(&shoot.status).iter().map(|rollout| rollout.name.as_str()).collect();
@@ -280,7 +281,7 @@ fn rotations(shoot: &Shoot, lines: &mut Vec<Line>) {
     }
 }
 
-/// Pools whose update in place has begun.
+/// Adds pools whose in-place update has begun.
 fn in_place(shoot: &Shoot, pool: Option<&str>, lines: &mut Vec<Line>) {
     let Some(pending) = shoot.status.in_place_updates.as_ref().and_then(|one| one.pending_worker_updates.as_ref())
     else {
@@ -298,7 +299,7 @@ fn in_place(shoot: &Shoot, pool: Option<&str>, lines: &mut Vec<Line>) {
     }
 }
 
-/// How the last run went.
+/// Result of the last run.
 fn last_maintenance(shoot: &Shoot) -> Option<Line> {
     let last = shoot.status.last_maintenance.as_ref()?;
     let failure = last.failure_reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
@@ -306,7 +307,7 @@ fn last_maintenance(shoot: &Shoot) -> Option<Line> {
     Some(Line::of_field("status.lastMaintenance").text(format!(": {} at {at}: {description}{failure}", last.state)))
 }
 
-/// The next run, what it will do, and what it will not.
+/// Forecast of the next run: its changes, and the versions that stay.
 fn maintenance(
     world: &World,
     shoot: &Shoot,
@@ -322,7 +323,7 @@ fn maintenance(
     let random = Random::new(seed);
     let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
     let (run, span) = forecast::next_run(shoot, now, &draw);
-    // The upcoming maintenance of a Shoot whose window waits has the window of before.
+    // If a Shoot's new window is not in effect yet, its upcoming maintenance has the previous window.
     let waits = upcoming::upcoming(shoot, run).is_some();
     let (earliest, end) = (show(span.earliest), show(span.end));
     let line = Line::of(format!("Next maintenance at {}, in the window from {earliest} to {end} (", show(run)));
@@ -391,7 +392,7 @@ fn maintenance(
     );
 }
 
-/// The field that a change is of; `None`: it is not one of the Shoot's, or several.
+/// Path of the changed field; `None`: it is not a field of the Shoot, or there are several.
 fn field_of(shoot: &Shoot, change: &Change) -> Option<String> {
     let mut workers = shoot.spec.provider.workers.iter();
     let pool = change.pool.as_ref().and_then(|pool| workers.position(|worker| worker.name == *pool));
@@ -413,7 +414,7 @@ mod tests {
         serde_json::from_value(tree).expect("an object")
     }
 
-    /// Zone 1 of pool `a` and pool `a-z1` have MachineDeployments that begin alike.
+    /// Zone 1 of pool `a` and pool `a-z1` have MachineDeployments whose names begin alike.
     #[test]
     fn machines_belong_to_the_pool_of_their_deployment() {
         let shoot: Shoot =

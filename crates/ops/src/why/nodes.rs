@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a Machine on its way waits for, as far as its Node and the pods on it tell.
+//! Reasons for which the deletion or update of a Machine waits, as far as its Node and pods show them.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ use crate::lines::Line;
 use crate::show;
 use crate::spelling::{first_of, plural};
 
-/// How many pods are named.
+/// Maximum number of pods that are listed.
 const NAMES: usize = 5;
 
 /// Nodes, pods and budgets of a shoot's cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {
-    /// Its name in paths.
+    /// Name of the cluster in paths.
     name: String,
     /// Instant of the examination.
     now: DateTime<Utc>,
@@ -38,10 +38,10 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// As they are now; nothing of a cluster that is not there.
+    /// Reads the current state; empty for a cluster that does not exist.
     ///
     /// # Errors
-    /// The server's words.
+    /// The server's error message.
     pub async fn read(context: &Context, name: &str, now: DateTime<Utc>) -> Result<Self, Error> {
         let all = ListOptions::default();
         let (nodes, _) = Api::<Node>::all(context, name).list(&all).await?;
@@ -56,7 +56,7 @@ impl Cluster {
         self.nodes.get(&machine.metadata.name)
     }
 
-    /// What a Machine waits for beyond what it says itself.
+    /// Reasons for which a Machine waits that its own status does not report.
     pub fn lines(&self, machine: &Machine) -> Vec<Line> {
         let Some(node) = self.node(machine) else { return Vec::new() };
         let mut lines = Vec::new();
@@ -73,21 +73,21 @@ impl Cluster {
         lines
     }
 
-    /// Whether pods leave the node of a Machine, or have left it: it is deleted, or updated in place.
+    /// True if the node of a Machine is drained, or will be: the Machine is being deleted, or updated in place.
     fn is_drained(&self, machine: &Machine) -> bool {
         let node = self.nodes.get(&machine.metadata.name);
         let is_updated = |node: &Node| Update::of(node).reason == Some(Reason::SelectedForUpdate);
         machine.metadata.is_being_deleted() || node.is_some_and(is_updated)
     }
 
-    /// How many pods a drain has to move from the node of a Machine; `None`: it is not drained.
+    /// Number of pods that a drain still has to move from the node of a Machine; `None`: it is not drained.
     pub fn left(&self, machine: &Machine) -> Option<usize> {
         let name = &machine.metadata.name;
         let leaving = |pod: &&Pod| pod.spec.node_name == *name && drain::Pod::of(pod).is_some();
         self.is_drained(machine).then(|| self.pods.iter().filter(leaving).count())
     }
 
-    /// The pods that a drain has to move, with what holds each up.
+    /// Lines about the pods that a drain has to move, with the reason for which each stays.
     fn pods(&self, node: &Node, machine: &Machine) -> Vec<Line> {
         let leaving = |pod: &&Pod| pod.spec.node_name == node.metadata.name && drain::Pod::of(pod).is_some();
         let left: Vec<&Pod> = self.pods.iter().filter(leaving).collect();
@@ -127,7 +127,7 @@ impl Cluster {
             Removal::Deletion => return "deleted without eviction: the drain is forced".to_owned(),
             Removal::WithNode => return "not evicted: the drain is over, they end with the node".to_owned(),
         }
-        // A pod that is not running counts for no budget.
+        // A pod that is not running is ignored by budgets.
         if matches!(pod.status.phase.as_str(), "Pending" | "Succeeded" | "Failed") {
             return "to be evicted".to_owned();
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the spec of a Shoot says and its control plane and nodes do not know yet, field by field.
+//! Changes of a Shoot's spec that are not rolled out to its control plane and nodes, field by field.
 //!
-//! The Cluster object holds the Shoot as gardenlet has seen it last; the Worker holds its pools as they were rolled out
-//! last. A gardenlet that has been restarted refreshes the first and not the second.
+//! The Cluster object holds the Shoot as last observed by gardenlet; the Worker holds its pools as last rolled out. A
+//! restarted gardenlet refreshes the first but not the second.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ pub(super) struct Pending {
     pub(super) effects: Vec<String>,
 }
 
-/// The changes; those of other pools than `pool` are left out.
+/// Returns the changes; `pool`: the only pool to report.
 pub(super) async fn of(
     context: &Context,
     shoot: &Shoot,
@@ -45,7 +45,7 @@ pub(super) async fn of(
             line.text("waits for the present reconciliation")
         }
     };
-    // Behind the path of what has gone stands its name.
+    // The path of a removed field is followed by its name.
     let at = |path: &str| match path.split_once(' ') {
         Some((path, name)) => Line::of_field(path).text(format!(" {name}")),
         None => Line::of_field(path),
@@ -56,11 +56,11 @@ pub(super) async fn of(
     if let Some(seen) = seen {
         let spec = serde_json::to_value(&shoot.spec).map_err(|error| Error::Failed(error.to_string()))?;
         compare("spec", &seen.spec.shoot.value()["spec"], &spec, &mut found);
-        // Settings of maintenance are read where they are: nothing is rolled out of them.
+        // Settings of maintenance are read directly by its controller and are never rolled out.
         found.retain(|path, _| !path.starts_with("spec.maintenance"));
         let unreadable = |error: serde_json::Error| Error::Failed(format!("Cluster {namespace}: {error}"));
         let mut known: Shoot = serde_json::from_str(seen.spec.shoot.0.text()).map_err(unreadable)?;
-        // Only the spec can wait.
+        // Only the spec is compared.
         known.status.clone_from(&shoot.status);
         if !is_hibernation_enabled(&shoot.spec) {
             effects = worker_pool::effects(&known, shoot, forms);
@@ -94,7 +94,7 @@ pub(super) async fn of(
     Ok(Pending { lines, confined, effects: told })
 }
 
-/// Collects what differs below a path, `path -> from to`.
+/// Collects the differences below a path as `path -> from to`.
 fn compare(path: &str, old: &Value, new: &Value, found: &mut BTreeMap<String, String>) {
     match (old, new) {
         (Value::Object(before), Value::Object(after)) => {
@@ -135,7 +135,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Pools as they were rolled out last; what is found already is not told twice.
+/// Adds differences from the pools as last rolled out; fields found already are not repeated.
 fn compare_pools(shoot: &Shoot, rolled: &api::extensions::Worker, found: &mut BTreeMap<String, String>) {
     for (index, worker) in shoot.spec.provider.workers.iter().enumerate() {
         let path = format!("spec.provider.workers[{index}]");
@@ -146,7 +146,7 @@ fn compare_pools(shoot: &Shoot, rolled: &api::extensions::Worker, found: &mut BT
         let before = HashInputs::of_extension_pool(shoot, known);
         for (field, from, to) in differences(shoot, worker, &before) {
             let path = match field {
-                // A pool without a version of its own follows the control plane.
+                // A pool without its own version follows the control plane.
                 "kubernetes.version" if worker.kubernetes.as_ref().is_none_or(|own| own.version.is_none()) => {
                     "spec.kubernetes.version".to_owned()
                 }

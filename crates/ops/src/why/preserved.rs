@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Preservation of a Machine: the annotation that asks for it, its expiry, and the events that end it before.
+//! Preservation of a Machine: the annotation that requests it, its expiry, and the events that end it earlier.
 //!
 //! The rules are those of [`domain::rollout::preservation`].
 
@@ -17,8 +17,8 @@ use crate::show;
 /// Field of a worker pool: the maximum number of failed machines that are preserved without a user's request.
 const MAXIMUM: &str = "autoPreserveFailedMachineMax";
 
-/// Lines about the preservation of a Machine with its Node; none for a Machine without an expiry. `pool`: its worker pool with its
-/// place in the Shoot.
+/// Lines about the preservation of a Machine with its Node; none for a Machine without an expiry. `pool`: its worker pool
+/// with its index in the Shoot.
 pub(super) fn lines(
     machine: &Machine,
     node: Option<&Node>,

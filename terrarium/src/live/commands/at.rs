@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium at`: reads the past, as the API serves it.
+//! `terrarium at`: reads past states from the API.
 
 use clap::{Args, Subcommand};
 use eventlog::Revision;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Credentials of a Shoot's cluster: asked for by the road that every user takes, and handed to clients that ask again
-//! and again (`terrarium credential`, the exec plugin of a kubeconfig).
+//! Credentials of a Shoot's cluster: requested in the same way as by users, and passed to clients that request them
+//! repeatedly (`terrarium credential`, the exec plugin of a kubeconfig).
 //!
-//! A certificate of `shoots/adminkubeconfig` ends by landscape time, which may pass in no time. So a kubeconfig names this
-//! executable instead, which clients run whenever they start, and again when they are refused.
+//! A certificate of `shoots/adminkubeconfig` expires by landscape time, which may pass within moments. So a kubeconfig
+//! names this executable instead, which clients run whenever they start, and again when they are refused.
 //!
-//! **Deliberately absent.** A store of certificates between runs: whether one is still good depends on the landscape's
-//! time and on rotations of the Shoot's authority, and asking for that costs as much as asking for a new one. An
-//! `expirationTimestamp`: clients compare it with their own clock, which says nothing here.
+//! **Deliberately absent.** A store of certificates between runs: their validity depends on the landscape's time and on
+//! rotations of the Shoot's CA, and checking it costs as much as requesting a new one. An `expirationTimestamp`: clients
+//! compare it with their own clock, which is unrelated to landscape time.
 //!
 //! Source: k8s.io/client-go plugin/pkg/client/auth/exec, client.authentication.k8s.io/v1.
 
@@ -27,16 +27,16 @@ use crate::output::Output;
 use ops::instant::duration;
 use ops::names::ShootName;
 
-/// Version and kind of what a plugin prints.
+/// Version of the plugin's output.
 const EXEC_VERSION: &str = "client.authentication.k8s.io/v1";
 
-/// Whose credentials, and how long they are valid.
+/// Subject and validity of credentials.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Wanted {
-    /// Of a shoot: with the rights of a viewer
+pub(crate) struct CredentialOptions {
+    /// For a Shoot's cluster: with the rights of a viewer
     #[arg(long)]
     pub(crate) viewer: bool,
-    /// Of a shoot: how long one certificate is valid, of landscape time (`30m`, `24h`) [default: 1h]
+    /// For a Shoot's cluster: validity of a certificate in landscape time (`30m`, `24h`) [default: 1h]
     #[arg(long, value_name = "D", value_parser = duration)]
     pub(crate) expiration: Option<TimeDelta>,
     /// With a certificate for this user, to try what it may do
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: CredentialOptions,
     /// The Shoot
     #[arg(value_name = "shoot/PROJECT/NAME")]
     shoot: ShootName,
@@ -80,11 +80,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     output.line(&credential.to_string())
 }
 
-/// The kubeconfig of a Shoot that its API answers, with a certificate that ends.
+/// Requests the kubeconfig of a Shoot from its API, with a certificate that expires.
 ///
 /// # Errors
-/// There is no such Shoot, or it has no cluster yet; in the server's words.
-pub(crate) async fn kubeconfig(client: &Client, shoot: &ShootName, wanted: &Wanted) -> Result<Value, Failure> {
+/// There is no such Shoot, or it has no cluster yet; the server's error message.
+pub(crate) async fn kubeconfig(
+    client: &Client,
+    shoot: &ShootName,
+    wanted: &CredentialOptions,
+) -> Result<Value, Failure> {
     let (transport, shoot) = (client.transport(), shoot.find(&client.context()).await?);
     let ObjectMeta { namespace, name, .. } = &shoot.metadata;
     let (kind, resource) = if wanted.viewer {
@@ -107,16 +111,16 @@ pub(crate) async fn kubeconfig(client: &Client, shoot: &ShootName, wanted: &Want
     yaml::from_slice(&text).map_err(|_| unreadable())
 }
 
-/// Replaces the certificate of every user by the command that asks for one.
+/// Replaces the certificate of each user by the command that requests one.
 ///
 /// # Errors
-/// Where this executable or the directory is cannot be said.
+/// The path of this executable or of the directory cannot be determined.
 pub(crate) fn renew(
     config: &mut Value,
     directory: &Directory,
     landscape: &str,
     shoot: &ShootName,
-    wanted: &Wanted,
+    wanted: &CredentialOptions,
 ) -> Result<(), Failure> {
     let unknown =
         |what: &str, error: std::io::Error| Failure::Failed(format!("cannot find out where {what} is: {error}"));
@@ -130,8 +134,8 @@ pub(crate) fn renew(
     Ok(())
 }
 
-/// The command, as a kubeconfig says it.
-fn exec(executable: &str, directory: &str, landscape: &str, shoot: &ShootName, wanted: &Wanted) -> Value {
+/// Returns the command in the form of a kubeconfig.
+fn exec(executable: &str, directory: &str, landscape: &str, shoot: &ShootName, wanted: &CredentialOptions) -> Value {
     let mut words: Vec<String> =
         ["credential", "--landscape", landscape, "--data-dir", directory].map(str::to_owned).into();
     if wanted.viewer {
@@ -165,7 +169,7 @@ mod tests {
     #[test]
     fn a_kubeconfig_names_the_command_with_all_that_was_asked_for() {
         let shoot: ShootName = "shoot/demo/local".parse().expect("a name");
-        let wanted = Wanted {
+        let wanted = CredentialOptions {
             viewer: true,
             expiration: Some(TimeDelta::minutes(30)),
             user: Some("-jane".to_owned()),
@@ -190,7 +194,7 @@ mod tests {
             "shoot/demo/local",
         ];
         assert_eq!(found["args"], json!(words));
-        let plain = exec("/bin/terrarium", "/data/x", "x", &shoot, &Wanted::default());
+        let plain = exec("/bin/terrarium", "/data/x", "x", &shoot, &CredentialOptions::default());
         assert_eq!(
             plain["args"],
             json!(["credential", "--landscape", "x", "--data-dir", "/data/x", "shoot/demo/local"])

@@ -11,11 +11,11 @@ use crate::live::directory::{Directory, Holder};
 use crate::live::{KubeconfigFile, Which, block_on, kubeconfig, owner};
 use crate::output::Output;
 
-/// Wall time that a landscape has to stop.
+/// Maximum wall time until a landscape has stopped.
 const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
-/// Wall time between the end of its work and that of its process, at most.
+/// Maximum wall time between the release of the lock and the end of the process.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(2);
-/// Wall time limit for the answer with the landscape's version.
+/// Maximum wall time for the answer with the landscape's version.
 const ANSWER: TimeDelta = TimeDelta::seconds(1);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
@@ -69,8 +69,8 @@ fn note_version(directory: &Directory) {
     let _ = asked.and_then(|version| directory.found_gardener(&version));
 }
 
-/// Ends the host, ready or not, and waits until it has let go of the directory. What has it for a moment, as a command that
-/// reads the log of a stopped landscape, is waited for. Whether there was a host.
+/// Ends the host, whether or not it is ready, and waits until the directory is released. Short holders, such as a command
+/// that reads the log of a stopped landscape, are waited for. Returns true if there was a host.
 pub(in crate::live) async fn stop(directory: &Directory, mut holder: Holder) -> Result<bool, Failure> {
     let wall = Clock::wall();
     let limit = wall.now() + TIMEOUT;
@@ -92,7 +92,7 @@ pub(in crate::live) async fn stop(directory: &Directory, mut holder: Holder) -> 
         }
         wall.sleep(LOOK, TimerClass::Work).await;
     }
-    // The last thing that it does is to let go of the directory. One that nobody reaps stays as a name.
+    // The host releases the directory as its last action. A process that is not reaped stays as a zombie.
     let limit = wall.now() + LAST_STEP;
     while asked.is_some_and(owner::is_alive) && wall.now() < limit {
         wall.sleep(LOOK, TimerClass::Work).await;
@@ -100,7 +100,7 @@ pub(in crate::live) async fn stop(directory: &Directory, mut holder: Holder) -> 
     Ok(asked.is_some())
 }
 
-/// Asks a process to end; one that has ended need not be asked.
+/// Sends SIGTERM to a process; one that has ended already is no error.
 pub(in crate::live) fn terminate(pid: u32) -> Result<(), Failure> {
     let failed = |why: String| Failure::Failed(format!("cannot end process {pid}: {why}"));
     let pid = i32::try_from(pid)

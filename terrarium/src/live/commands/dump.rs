@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium dump`: everything that explains a landscape, for a bug report or an artefact of a pipeline.
+//! `terrarium dump`: all data needed to explain a landscape, for a bug report or an artefact of a pipeline.
 //!
-//! | file | holds |
+//! | file | content |
 //! | --- | --- |
-//! | `README.txt` | what this is, and the command that makes such a landscape |
-//! | `landscape.json`, `status.json` | what it was created with; clock, processes, head of the log |
+//! | `README.txt` | explanation, and the command that creates such a landscape |
+//! | `landscape.json`, `status.json` | creation parameters; clock, processes, head of the log |
 //! | `log.jsonl` | the history, an entry per line, as `terrarium log -o json` prints it |
 //! | `objects/CLUSTER.jsonl` | every object as of the end of the history |
-//! | `outputs/POD.log`, `host.log` | what processes printed, with both times |
+//! | `outputs/POD.log`, `host.log` | output of processes, with both times |
 //!
-//! **Invariant.** No value of a Secret is in it: see [`secrets`].
+//! **Invariant.** It contains no value of a Secret: see [`secrets`].
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium events`: what components said about objects, with landscape ages.
+//! `terrarium events`: Events of components about objects, with landscape ages.
 //!
-//! The server makes the rows. Of a Shoot are the Events about it in the garden, those of its control plane's namespace on
-//! the seed except about workload (Pods and what makes them), and what gardener-node-agent says in its own cluster;
-//! `--all` shows all of the namespace and of the cluster.
+//! The server computes the rows. For a Shoot these are the Events about it in the garden, those in its control plane's
+//! namespace on the seed except about workload (Pods and their controllers), and those of gardener-node-agent in its own
+//! cluster; `--all` shows all Events of the namespace and of the cluster.
 
 use api::constants::annotation;
 use chrono::{DateTime, Utc};
@@ -28,7 +28,7 @@ use ops::names::shoots::ShootName;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-/// Kinds whose Events are about processes that start and end, not of what Gardener does.
+/// Kinds whose Events are about starting and ending processes rather than about actions of Gardener.
 const WORKLOAD: [&str; 8] =
     ["Pod", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "HorizontalPodAutoscaler"];
 
@@ -37,16 +37,16 @@ const WORKLOAD: [&str; 8] =
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Of this Shoot only: shoot/PROJECT/NAME [default: of the garden]
+    /// Only Events of this Shoot: shoot/PROJECT/NAME [default: Events of the garden]
     #[arg(value_name = "SHOOT")]
     about: Option<ShootName>,
-    /// Of all clusters; of a Shoot: also those about workload, on the seed and in its own cluster
+    /// Events of all clusters; for a Shoot: also those about workload, on the seed and in its own cluster
     #[arg(short = 'A', long)]
     all: bool,
     /// Not before this instant of landscape time, or so long ago
     #[arg(long, value_name = "T")]
     since: Option<When>,
-    /// Go on with what comes
+    /// Continue with new Events
     #[arg(short, long)]
     follow: bool,
     /// Form of the output
@@ -54,9 +54,9 @@ pub(crate) struct Arguments {
     output: Format,
 }
 
-/// Events that are asked for at once.
+/// Events that are requested together.
 struct Source {
-    /// In its name for paths.
+    /// Name of the cluster in paths.
     cluster: String,
     namespace: Option<String>,
     selector: Option<String>,
@@ -87,7 +87,7 @@ impl Arguments {
             whole["columnDefinitions"] = tree["columnDefinitions"].take();
         }
         if let Some(rows) = whole["rows"].as_array_mut() {
-            // Of one instant in the order in which they were written.
+            // Events of one instant are ordered by write.
             rows.sort_by_key(|row| (last_seen(&row["object"]), revision(&row["object"])));
         }
         let mut widths = self.print(&whole, output)?;
@@ -182,7 +182,7 @@ impl Source {
         path
     }
 
-    /// Notes in a row's object which cluster it is of; the server has, if all were asked for.
+    /// Adds the cluster to a row's object; for all clusters the server has added it.
     fn mark(&self, mut row: Value) -> Value {
         let object = &mut row["object"];
         if self.cluster != "*" {
@@ -192,7 +192,7 @@ impl Source {
     }
 }
 
-/// A watch of one source, which is opened again when the server ends it.
+/// A watch of one source, which is reopened when the server ends it.
 struct Watch {
     transport: Transport,
     source: Source,
@@ -216,7 +216,7 @@ impl Watch {
         }
     }
 
-    /// The next row, in a table.
+    /// Waits for the next row, as a table.
     async fn next(&mut self) -> Result<Value, Failure> {
         loop {
             let Some(lines) = &mut self.lines else {
@@ -261,7 +261,7 @@ fn revision(event: &Value) -> u64 {
     event["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// When an Event was seen last; the beginning of time for one that does not say.
+/// Time of the last occurrence of an Event; the minimum if it has none.
 fn last_seen(event: &Value) -> DateTime<Utc> {
     let texts = [&event["series"]["lastObservedTime"], &event["lastTimestamp"], &event["eventTime"]];
     let mut instants = texts.into_iter().filter_map(|value| value.as_str()?.parse().ok());

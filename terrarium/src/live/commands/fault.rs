@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium fault`: what goes wrong on purpose.
+//! `terrarium fault`: injected faults.
 //!
-//! A fault is an object (`faults.terrarium.dev` in cluster `runtime`): the command only checks what it names, creates,
-//! lists and deletes. The component that a fault acts on looks for it.
+//! A fault is an object (`faults.terrarium.dev` in cluster `runtime`): the command only validates, creates, lists and
+//! deletes it. The affected component finds it by itself.
 
 use apimachinery::meta::TextMap;
 
@@ -92,13 +92,13 @@ struct Injection {
     /// The one node that it hits [default: any]
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// How often it hits [default: 1]
+    /// Maximum number of hits [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..), conflicts_with = "always")]
     times: Option<i32>,
     /// It hits every time, until it is cleared
     #[arg(long)]
     always: bool,
-    /// How long it may hit, in landscape time: `90s`, `2h`, `3d`
+    /// Duration in which it may hit, in landscape time: `90s`, `2h`, `3d`
     #[arg(long = "for", value_name = "D", value_parser = span)]
     lasts: Option<TimeDelta>,
     /// A setting of the kind; may be repeated
@@ -109,7 +109,7 @@ struct Injection {
     output: Form,
 }
 
-/// A duration of whole seconds: faults know no shorter times.
+/// Parses a duration in whole seconds, the resolution of faults.
 fn span(text: &str) -> Result<TimeDelta, String> {
     let span = duration(text)?;
     if span.num_seconds() < 1 || span.subsec_nanos() != 0 {
@@ -124,7 +124,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         return list_kinds(output);
     }
     if let Verb::Inject(injection) = &arguments.verb {
-        // What needs no landscape is said without one.
+        // Settings are checked first, since that needs no landscape.
         injection.settings()?;
         injection.check_target()?;
     }
@@ -204,7 +204,7 @@ impl Injection {
         })
     }
 
-    /// Whether its target is of the sort that its kind has.
+    /// Checks that the target fits the kind.
     fn check_target(&self) -> Result<(), Failure> {
         let kind = self.kind()?;
         let given = [
@@ -235,7 +235,7 @@ impl Injection {
         self.program().map(drop)
     }
 
-    /// The component, and which of its pods.
+    /// The component, and the selected pod.
     fn program(&self) -> Result<Option<(Program, Option<&str>)>, Failure> {
         let Some(text) = &self.component else { return Ok(None) };
         let (name, pod) = text.split_once('/').map_or((text.as_str(), None), |(name, pod)| (name, Some(pod)));
@@ -248,7 +248,7 @@ impl Injection {
         Ok(Some((program.ok_or_else(unknown)?, pod)))
     }
 
-    /// Component and pod as a fault names them.
+    /// Component and pod by the names that a fault uses.
     async fn process(&self, client: &Client) -> Result<(String, String), Failure> {
         let Some((program, pod)) = self.program()? else { return Ok(Default::default()) };
         let component = program.name().to_owned();
@@ -268,7 +268,7 @@ impl Injection {
         }
     }
 
-    /// The Seed, which must be there.
+    /// The Seed, which must exist.
     async fn seed(&self, client: &Client) -> Result<String, Failure> {
         let Some(name) = &self.seed_cluster else { return Ok(String::new()) };
         let listed = Api::<Seed>::all(&client.context(), cluster::GARDEN).list(&ListOptions::default()).await;
@@ -280,7 +280,7 @@ impl Injection {
         Err(Failure::input(format!("there is no Seed {name}"), hint))
     }
 
-    /// The settings, each known and with a value that means something.
+    /// The settings, each known and with a valid value.
     fn settings(&self) -> Result<TextMap, Failure> {
         let kind = self.kind()?;
         let mut settings = TextMap::new();
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_refused_with_the_nearest_name() {
+    fn unknown_names_are_refused_with_the_nearest_one() {
         let task = "task=Deploying Shoot infrastructure";
         check("task-fails", &[task], Ok(&[("task", "Deploying Shoot infrastructure")]));
         check("task-fail", &[task], Err(("there is no fault `task-fail`", "the nearest is `task-fails`")));
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_hit_fits_the_kind() {
+    fn target_of_a_fault_fits_its_kind() {
         #[track_caller]
         fn check(kind: &str, component: Option<&str>, seed: Option<&str>, expected: Result<(), (&str, &str)>) {
             let injection = Injection {

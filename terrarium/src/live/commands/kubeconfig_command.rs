@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::live::client::Client;
-use crate::live::credential::{self, Wanted};
+use crate::live::credential::{self, CredentialOptions};
 use crate::live::directory::write_private;
 use crate::live::kubeconfig::{self, User};
 use crate::live::{KubeconfigFile, Which, block_on, up};
@@ -27,18 +27,18 @@ pub(crate) struct Arguments {
     #[arg(value_name = "CLUSTER", conflicts_with = "unmerge")]
     cluster: Option<NamedCluster>,
     #[command(flatten)]
-    wanted: Wanted,
-    /// Of a shoot: with one certificate, which ends, for a machine without terrarium [default: clients ask terrarium for
-    /// one whenever they start]
+    wanted: CredentialOptions,
+    /// For a Shoot: with one certificate, which expires, for a machine without terrarium [default: clients ask terrarium
+    /// for one whenever they start]
     #[arg(long = "static")]
     is_static: bool,
-    /// Write it to a file of its own instead
+    /// Write it to this file instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["merge", "unmerge"])]
     out: Option<PathBuf>,
     /// Merge it into the kubeconfig file instead
     #[arg(long, conflicts_with = "unmerge")]
     merge: bool,
-    /// Take the landscape's contexts out of the kubeconfig file
+    /// Remove the landscape's contexts from the kubeconfig file
     #[arg(long, conflicts_with_all = ["user", "viewer", "expiration", "is_static"])]
     unmerge: bool,
 }
@@ -82,9 +82,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 }
 
 impl Arguments {
-    /// The kubeconfig of clusters whose users are the landscape's.
+    /// Returns the kubeconfig of clusters whose users belong to the landscape.
     fn own(&self, client: &Client, cluster: Option<&NamedCluster>) -> Result<Value, Failure> {
-        let Wanted { user, groups, .. } = &self.wanted;
+        let CredentialOptions { user, groups, .. } = &self.wanted;
         if groups.len() > MAX_GROUPS {
             let hint = "kubectl's --as-group adds groups to a user that may impersonate";
             return Err(Failure::input(format!("a certificate holds at most {MAX_GROUPS} groups"), hint));

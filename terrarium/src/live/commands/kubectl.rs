@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium kubectl`: the user's kubectl, on a cluster of the landscape.
 //!
-//! It gets a kubeconfig of its own in the landscape's directory, so that no file of the user is read or changed.
+//! It uses a separate kubeconfig in the landscape's directory, so that no file of the user is read or changed.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -15,7 +15,7 @@ use crate::live::client::Client;
 use crate::live::{Which, block_on, kubeconfig};
 use ops::names::clusters::NamedCluster;
 
-/// File of the directory.
+/// Name of the kubeconfig file in the landscape's directory.
 const KUBECONFIG: &str = "kubectl.kubeconfig";
 
 /// Run kubectl on a cluster of a landscape
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     words: Vec<OsString>,
 }
 
-/// Becomes kubectl; returns only if that cannot be.
+/// Replaces this process by kubectl; returns only on failure.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
     let client = Client::of(&directory)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium landscape`: all landscapes of this user, and removing some.
+//! `terrarium landscape`: lists all landscapes of this user, and removes them.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ enum Command {
     },
     /// Remove landscapes that do not run, with their data and contexts
     Rm {
-        /// Their names
+        /// Names of the landscapes
         #[arg(value_name = "NAME", required = true)]
         names: Vec<String>,
         #[command(flatten)]
@@ -130,7 +130,7 @@ fn describe(directory: &Directory, facts: &Facts) -> Result<Value, Failure> {
     }))
 }
 
-/// Bytes of all files below a folder. What vanishes meanwhile counts nothing.
+/// Bytes of all files below a folder. Files that are removed meanwhile count as empty.
 pub(in crate::live) fn bytes_in(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let of = |entry: fs::DirEntry| match entry.metadata() {
@@ -141,7 +141,7 @@ pub(in crate::live) fn bytes_in(folder: &Path) -> u64 {
     entries.filter_map(Result::ok).map(of).sum()
 }
 
-/// Bytes for people.
+/// Formats a number of bytes.
 pub(crate) fn size(bytes: u64) -> String {
     let mut value = bytes as f64;
     for unit in ["B", "KiB", "MiB", "GiB"] {
@@ -155,7 +155,7 @@ pub(crate) fn size(bytes: u64) -> String {
 
 fn remove(which: &Which, names: &[String], file: &KubeconfigFile, output: &mut Output) -> Result<(), Failure> {
     let mut found = Vec::new();
-    // Nothing is removed unless all can be.
+    // Either all or none are removed.
     let all = which.all()?;
     for name in names {
         let is_it = |directory: &&Directory| directory.facts().ok().flatten().is_some_and(|facts| facts.name == *name);

@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Up to this revision or instant, or up to so long ago
     #[arg(long, value_name = "REV|TIME|D")]
     until: Option<Place>,
-    /// Go on with what comes
+    /// Continue with new entries
     #[arg(short, long, conflicts_with = "until")]
     follow: bool,
     /// Only this object, or all of a kind: `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND`;
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// Only of this cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
     #[arg(long, value_name = "CLUSTER")]
     cluster: Option<NamedCluster>,
-    /// Show the fields that changed, as they were and as they became
+    /// Show the changed fields with their old and new values
     #[arg(long)]
     diff: bool,
     /// Form of the output; a record for each entry
@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
-    let mut wanted = Wanted::of(arguments)?;
+    let mut wanted = EntryFilter::of(arguments)?;
     block_on(async {
         let past = Past::open(&directory).await?;
         let shown = match wanted.of_project(&past).await {
@@ -71,12 +71,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 }
 
 impl Arguments {
-    async fn show(&self, past: &Past, wanted: &Wanted, output: &mut Output) -> Result<(), Failure> {
+    async fn show(&self, past: &Past, wanted: &EntryFilter, output: &mut Output) -> Result<(), Failure> {
         if self.follow && !past.runs() {
             let hint = "leave --follow out, or resume it with `terrarium up`";
             return Err(Failure::input(format!("landscape {} does not run", past.facts.name), hint));
         }
-        // Both ends are shown.
+        // The range includes both ends.
         let from = match self.since {
             None => past.base().await?,
             Some(Place::Revision(revision)) => {
@@ -116,8 +116,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// Prints an entry if it is wanted; whether it was.
-    fn print(&self, entry: &Entry, wanted: &Wanted, output: &mut Output) -> Result<bool, Failure> {
+    /// Prints an entry if it matches; returns true if it did.
+    fn print(&self, entry: &Entry, wanted: &EntryFilter, output: &mut Output) -> Result<bool, Failure> {
         if !wanted.is(entry) {
             return Ok(false);
         }
@@ -137,21 +137,21 @@ impl Arguments {
     }
 }
 
-/// Whose entries are shown.
+/// Filter of entries by writer.
 #[derive(Debug)]
-struct WantedActor {
+struct ActorFilter {
     name: String,
 }
 
-impl WantedActor {
-    /// A component, a user, or a controller of a component.
+impl ActorFilter {
+    /// True if the filter names the component, the user, or the controller of the component that wrote the entry.
     fn is(&self, entry: &Entry, read: &ReadEntry<'_>) -> bool {
         let is_meant = |name: &str| writers::is_meant(&self.name, name);
         is_meant(&entry.actor.component) || is_meant(&entry.actor.user) || read.controller().is_some_and(is_meant)
     }
 }
 
-/// Who wrote entries, whatever of them is shown.
+/// Writers of all entries, including those that the filter excludes.
 #[derive(Debug, Default)]
 struct Actors(BTreeSet<Arc<str>>);
 
@@ -164,7 +164,7 @@ impl Actors {
         }
     }
 
-    /// Fails for a name that no component has.
+    /// Fails for an unknown name.
     fn must_know(&self, wanted: &str) -> Result<(), Failure> {
         let known = || self.0.iter().map(|name| &**name).chain(writers::names().map(|name| name as &str));
         if known().any(|name| writers::is_meant(wanted, name)) {
@@ -190,21 +190,21 @@ async fn projects_of_log(past: &Past) -> Result<Vec<(String, String)>, Failure> 
     Ok(found.into_iter().collect())
 }
 
-/// Which objects' entries are shown, and whose.
+/// Filter of entries by object and writer.
 #[derive(Debug, Default)]
-struct Wanted {
-    /// Resources as keys of the log name them; empty: all.
+struct EntryFilter {
+    /// Names of resources as in keys of the log; empty: all.
     resources: Vec<String>,
     namespace: Option<String>,
     name: Option<String>,
-    actor: Option<WantedActor>,
-    /// Failure to find the kind in a name that may also be PROJECT/NAME of a Shoot.
+    actor: Option<ActorFilter>,
+    /// Failure to find the kind of a name that may also be PROJECT/NAME of a Shoot.
     no_kind: Option<Failure>,
 }
 
-impl Wanted {
+impl EntryFilter {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
-        let actor = arguments.actor.clone().map(|name| WantedActor { name });
+        let actor = arguments.actor.clone().map(|name| ActorFilter { name });
         let mut wanted = Self { actor, ..Self::default() };
         let Some(object) = &arguments.object else { return Ok(wanted) };
         let parts: Vec<&str> = object.split('/').collect();
@@ -221,7 +221,7 @@ impl Wanted {
             }
         };
         let first = kinds::find("*", kind)?;
-        // One name may stand for kinds of several groups.
+        // One name may belong to kinds of several groups.
         let same = catalogue::all().iter().filter(|row| row.plural == first.plural && row.kind == first.kind);
         wanted.resources = if kind.contains('.') {
             vec![first.log_resource()]
@@ -241,7 +241,7 @@ impl Wanted {
         }
         let projects = match shoots::projects(&past.transport).await {
             Ok(projects) => projects,
-            // gardener-apiserver does not answer: the log has them, too.
+            // If gardener-apiserver does not respond, the Projects are read from the log.
             Err(_) => projects_of_log(past).await?,
         };
         let known = projects.into_iter().find(|(project, namespace)| project == named || namespace == named);
@@ -255,7 +255,7 @@ impl Wanted {
 
     fn is(&self, entry: &Entry) -> bool {
         let key = &entry.key;
-        // Heartbeats are no history.
+        // Heartbeats are not part of the history.
         !entry.volatile
             && (self.resources.is_empty() || self.resources.iter().any(|resource| **resource == *key.resource))
             && self.namespace.as_ref().is_none_or(|namespace| **namespace == *key.namespace)

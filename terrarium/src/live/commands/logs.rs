@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium logs`: what the components of a landscape print, with landscape time and wall time.
+//! `terrarium logs`: output of a landscape's components, with landscape time and wall time.
 //!
-//! Read through `pods/log` of the clusters where the components run; the host's own lines are in a file of the
-//! landscape's directory.
+//! The output is read through `pods/log` of the clusters in which the components run; lines of the host come from a file in
+//! the landscape's directory.
 
 use apimachinery::meta::TextMap;
 use std::fs::File;
@@ -27,9 +27,9 @@ use crate::live::{Which, block_on};
 use crate::output::Output;
 use ops::names::components;
 
-/// Who prints into the directory.
+/// Name that stands for the host's process.
 const HOST: &str = "host";
-/// Wall time between two looks at the host's file.
+/// Wall time between two reads of the host's file.
 const LOOK: TimeDelta = TimeDelta::milliseconds(200);
 
 /// Show what the components of a landscape print
@@ -41,15 +41,15 @@ pub(crate) struct Arguments {
     /// components]
     #[arg(value_name = "COMPONENT[/INSTANCE]")]
     component: Option<String>,
-    /// The processes before the present ones
+    /// Output of the previous processes
     #[arg(short, long)]
     previous: bool,
-    /// Go on with what comes, until the processes end
+    /// Continue with new lines until the processes end
     #[arg(short, long, conflicts_with = "previous")]
     follow: bool,
 }
 
-/// A process that prints.
+/// A process with output.
 #[derive(Clone, Debug)]
 struct Instance {
     component: String,
@@ -58,7 +58,7 @@ struct Instance {
     pod: String,
 }
 
-/// A line that was printed.
+/// A line of output.
 struct Line {
     landscape: DateTime<Utc>,
     wall: DateTime<Utc>,
@@ -66,7 +66,7 @@ struct Line {
     text: String,
 }
 
-/// Lines of one process as they come.
+/// Stream of one process's lines.
 type Printed = Pin<Box<dyn Stream<Item = Line>>>;
 
 /// Runs the command.
@@ -91,7 +91,7 @@ impl Arguments {
                             all.extend(Line::read(instance, &line));
                         }
                     }
-                    // That one process has not been restarted is no failure when all are asked.
+                    // A process that was not restarted has no previous output, which is no failure if several are read.
                     Err(failure) if self.previous && instances.len() > 1 => {
                         output.note(&format!("{}: {failure}", instance.pod));
                     }
@@ -113,7 +113,7 @@ impl Arguments {
                                 return Some((line, (lines, instance)));
                             }
                         }
-                        // The landscape stopped, or the process has gone.
+                        // The landscape stopped, or the process ended.
                         Err(_) => return None,
                     }
                 }
@@ -125,7 +125,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Whose lines were asked for.
+    /// Returns the processes selected on the command line.
     async fn instances(&self, client: &Client) -> Result<Vec<Instance>, Failure> {
         let mut all = instances(client).await?;
         let Some(wanted) = &self.component else { return Ok(all) };
@@ -162,7 +162,7 @@ impl Arguments {
     }
 }
 
-/// Every process of a component.
+/// Returns all processes of components.
 async fn instances(client: &Client) -> Result<Vec<Instance>, Failure> {
     let pods = Api::<Pod>::all(&client.context(), "*").list(&ListOptions::labelled("app=gardener")).await;
     let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
@@ -176,7 +176,7 @@ async fn instances(client: &Client) -> Result<Vec<Instance>, Failure> {
     Ok(pods.into_iter().map(instance).collect())
 }
 
-/// The lines of a process, each with both times in front of it; `flags` are those of `pods/log`.
+/// Opens the output of a process, each line with both times in front; `flags`: those of `pods/log`.
 async fn open(client: &Client, instance: &Instance, flags: &[&str]) -> Result<Lines, Failure> {
     let Instance { cluster, namespace, pod, .. } = instance;
     let row = api::catalogue::find("", "v1", "pods").expect("Pods have a row");
@@ -187,7 +187,7 @@ async fn open(client: &Client, instance: &Instance, flags: &[&str]) -> Result<Li
     Ok(Lines::of(ask::response(&client.transport(), &path, "*/*").await?))
 }
 
-/// What every process has printed, by the name of its pod.
+/// Output of all processes, by pod name.
 pub(in crate::live) async fn everything(client: &Client) -> Result<Vec<(String, String)>, Failure> {
     let mut outputs = Vec::new();
     for instance in instances(client).await? {
@@ -202,7 +202,7 @@ pub(in crate::live) async fn everything(client: &Client) -> Result<Vec<(String, 
 }
 
 impl Line {
-    /// A line with both times in front of it.
+    /// Parses a line with both times in front.
     fn read(instance: &Instance, line: &str) -> Option<Self> {
         let mut words = line.splitn(3, ' ');
         let (landscape, wall) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -217,7 +217,7 @@ impl std::fmt::Display for Line {
     }
 }
 
-/// What the landscape's own process printed.
+/// Prints the output of the host's process.
 async fn host(directory: &Directory, arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     if arguments.previous {
         let hint = "the file holds those of all starts: leave --previous out";

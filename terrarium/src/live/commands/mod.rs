@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The commands that ask a landscape or change one: arguments, reading of input, printing.
+//! Commands that query or change a landscape: arguments, reading of input, printing.
 //!
-//! What a command computes is in `ops`; what several of them need of a landscape is in [`landscape`](super::landscape).
+//! Computations of commands are in `ops`; shared access to landscapes is in [`landscape`](super::landscape).
 
 pub(crate) mod ask;
 pub(crate) mod at;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium replay`: folds the log again, and compares with the live state.
+//! `terrarium replay`: folds the log again, and compares the result with the live state.
 //!
-//! This process starts from the base checkpoint, or from nothing, and has nothing but entries. Every collection that
-//! the API serves is listed at some revision; the fold is taken exactly there and compared object by object. What no
-//! kind of the catalogue covers is compared with the log's own state.
+//! This process starts from the base checkpoint, or from nothing, and uses only entries. Every collection of the API is
+//! listed at some revision; the fold is computed up to exactly that revision and compared object by object. Objects without
+//! a kind in the catalogue are compared with the log's own state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,11 +26,11 @@ use ops::history::changes::{self, Change};
 use ops::history::entry::tree;
 use ops::spelling::{counted, plural};
 
-/// How often a collection of heartbeats is listed again that has moved on meanwhile.
+/// Maximum number of lists of a collection with heartbeats, which may change between list and comparison.
 const ATTEMPTS: u32 = 5;
-/// Objects of a page.
+/// Number of objects in a page.
 const PAGE: &str = "500";
-/// Differences that are named.
+/// Maximum number of differences that are listed.
 const NAMED: usize = 2;
 
 /// Fold the log again, also of a landscape that is stopped
@@ -38,7 +38,7 @@ const NAMED: usize = 2;
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Compare with what the API lists, object by object
+    /// Compare with the lists of the API, object by object
     #[arg(long)]
     verify: bool,
     /// Form of the output
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     output: Form,
 }
 
-/// What a replay came to.
+/// Result of a replay.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) base: Revision,
@@ -54,7 +54,7 @@ pub(crate) struct Outcome {
     pub(crate) entries: u64,
     pub(crate) objects: usize,
     pub(crate) hash: String,
-    /// Collections and objects that were compared.
+    /// Numbers of compared collections and objects.
     pub(crate) compared: (usize, usize),
     pub(crate) differences: Vec<String>,
 }
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     )))
 }
 
-/// Folds a log, and with `verify` compares.
+/// Folds a log; with `verify`, compares the result.
 pub(crate) async fn replay(past: &Past, verify: bool) -> Result<Outcome, Failure> {
     let base = past.base().await?;
     let mut fold = Fold { past, replay: Replay::new(), at: base };
@@ -137,7 +137,7 @@ pub(crate) async fn replay(past: &Past, verify: bool) -> Result<Outcome, Failure
     })
 }
 
-/// A replay that can be taken further.
+/// A replay that can be continued.
 struct Fold<'a> {
     past: &'a Past,
     replay: Replay,
@@ -157,7 +157,7 @@ impl Fold<'_> {
         Ok(())
     }
 
-    /// One row for each resource, in the version in which its objects are stored.
+    /// One row per resource, in the version in which its objects are stored.
     fn rows(&self) -> Vec<&'static ResourceInfo> {
         let mut stored: BTreeMap<Arc<str>, String> = BTreeMap::new();
         for (key, (revision, sections)) in self.replay.state() {
@@ -177,7 +177,7 @@ impl Fold<'_> {
     }
 }
 
-/// Compares one collection of all clusters: how many objects there are, and which differ.
+/// Compares a collection across all clusters; returns the number of objects, and the differences.
 async fn compare(fold: &mut Fold<'_>, row: &ResourceInfo) -> Result<(usize, Vec<String>), Failure> {
     let mut attempts = ATTEMPTS;
     loop {
@@ -190,14 +190,14 @@ async fn compare(fold: &mut Fold<'_>, row: &ResourceInfo) -> Result<(usize, Vec<
         fold.to(revision).await?;
         let differences = differences(fold, row, &listed);
         attempts -= 1;
-        // A heartbeat that another has followed is in no log any more: the list may show it, the fold cannot.
+        // A heartbeat is dropped from the log when the next one is written: the list may show it, but the fold cannot.
         if differences.is_empty() || row.heartbeat_fields.is_empty() || attempts == 0 {
             return Ok((listed.len(), differences));
         }
     }
 }
 
-/// What the API lists, by cluster, namespace and name; and at which revision.
+/// Lists a collection by cluster, namespace and name; returns the revision of the list as well.
 async fn list(past: &Past, row: &ResourceInfo) -> Result<(Revision, BTreeMap<Key, Value>), Failure> {
     let cluster = if catalogue::is_aggregated(row) { "garden" } else { "*" };
     let (mut objects, mut next) = (BTreeMap::new(), String::new());
@@ -226,7 +226,7 @@ async fn list(past: &Past, row: &ResourceInfo) -> Result<(Revision, BTreeMap<Key
     }
 }
 
-/// Takes the annotation with the cluster out of an object that was listed through all of them.
+/// Removes the annotation with the cluster from an object that was listed across all clusters.
 fn take_cluster(object: &mut Value) -> String {
     let Some(metadata) = object["metadata"].as_object_mut() else { return String::new() };
     let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) else {
@@ -260,8 +260,8 @@ fn differences(fold: &Fold<'_>, row: &ResourceInfo, listed: &BTreeMap<Key, Value
     found
 }
 
-/// True if an API server shows a field otherwise than it is stored because only some releases have it: another release's
-/// is hidden, and one that was added after the last write has its default.
+/// True if an API server shows a field different from its stored value because only some releases have it: a field of
+/// another release is hidden, and one added after the last write has its default.
 fn is_of_other_release(row: &ResourceInfo, change: &Change) -> bool {
     if change.before.is_some() && change.after.is_some() {
         return false;
@@ -279,7 +279,7 @@ fn is_of_other_release(row: &ResourceInfo, change: &Change) -> bool {
     row.fields.iter().any(|field| words.starts_with(field.path))
 }
 
-/// Whether a field is made when it is read: the time of the clock is in no log, nor whether a process runs.
+/// True if a field is computed when it is read: the log has neither the time of the clock nor the state of a process.
 fn is_computed(key: &Key, path: &str) -> bool {
     match &*key.resource {
         "terrarium.dev/clocks" => path.starts_with(".status"),
@@ -288,7 +288,7 @@ fn is_computed(key: &Key, path: &str) -> bool {
     }
 }
 
-/// Compares what no kind covers with the log's own state.
+/// Compares objects without a kind in the catalogue with the log's own state.
 fn uncovered(replay: &Replay, rest: impl Fn(&Key) -> bool, live: &[(Key, Revision, Sections)]) -> Vec<String> {
     let live: BTreeMap<&Key, (&Revision, &Sections)> =
         live.iter().map(|(key, at, object)| (key, (at, object))).collect();

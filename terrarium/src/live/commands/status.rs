@@ -42,9 +42,9 @@ use ops::silence::Silence;
 use ops::skew::unwise;
 use ops::spelling;
 
-/// Kinds whose objects are counted in the text.
+/// Maximum number of kinds whose objects are counted in the text.
 const COUNTED: usize = 6;
-/// Requests that are under way at once.
+/// Maximum number of concurrent requests.
 const AT_ONCE: usize = 16;
 
 /// Show components, clock, log and numbers of objects of a landscape
@@ -52,7 +52,7 @@ const AT_ONCE: usize = 16;
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Also what is being rolled out: Deployments of components, and worker pools
+    /// Also roll-outs in progress: Deployments of components, and worker pools
     #[arg(long)]
     rollouts: bool,
     /// Form of the output: for people, or one object
@@ -66,14 +66,14 @@ struct Process {
     name: String,
     cluster: String,
     version: String,
-    /// The pod's phase, or why its container waits.
+    /// Phase of the pod, or the reason for which its container waits.
     state: String,
     ready: bool,
     restarts: i32,
-    /// How its last run ended, if it had one.
+    /// Result of its last run; None: it has not ended yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<String>,
-    /// What went wrong in it, although it goes on.
+    /// Problem of a process that continues to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
     /// Consumption; None: it is no process of this machine.
@@ -81,7 +81,7 @@ struct Process {
     consumption: Option<Consumption>,
 }
 
-/// Something that is being rolled out.
+/// A roll-out in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Rollout {
     cluster: String,
@@ -91,18 +91,18 @@ struct Rollout {
     wanted: i32,
     updated: i32,
     available: i32,
-    /// What is there, of any template.
+    /// Number of replicas of all templates.
     total: i32,
 }
 
-/// What there is.
-struct Found {
-    /// The emulated version: that of gardener-operator, or that which the landscape was created with.
+/// Data of the report.
+struct StatusReport {
+    /// Emulated version: that of gardener-operator, otherwise that of the landscape's creation.
     gardener_version: String,
     processes: Vec<Process>,
     rollouts: Vec<Rollout>,
     head: u64,
-    /// By resource, `shoots.core.gardener.cloud`.
+    /// Number of objects by resource, for example `shoots.core.gardener.cloud`.
     objects: BTreeMap<String, u64>,
     warnings: Vec<String>,
 }
@@ -183,11 +183,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     found.warnings.iter().try_for_each(|warning| output.line(&format!("warning {warning}")))
 }
 
-async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Result<Found, Failure> {
+async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Result<StatusReport, Failure> {
     let context = client.context();
     let pods = Api::<Pod>::all(&context, "*").list(&ListOptions::labelled("app=gardener")).await;
     let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
-    // Without a gardener-apiserver there are no Shoots to ask for; the rest is printed all the same.
+    // Without a gardener-apiserver no Shoots are served; everything else is printed.
     let shoots = Api::<Shoot>::all(&context, cluster::GARDEN).list(&ListOptions::default()).await;
     let silence = match &shoots {
         Ok(_) => None,
@@ -207,10 +207,10 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     let mut warnings: Vec<String> = unread.into_iter().chain(skew(&landscape, profile)).collect();
     let gates = gates(&context).await;
     let versions: Vec<_> = shoots.iter().map(versions_of).collect();
-    // Without a gardener-apiserver there are Secrets all the same.
+    // Secrets are served without a gardener-apiserver as well.
     let first_forms = first_hash_pools(&context).await.map_err(|error| Failure::Failed(error.to_string()))?;
     warnings.extend(unwise(&landscape, &gardener_version, &versions, &gates, &first_forms, profile, now));
-    Ok(Found {
+    Ok(StatusReport {
         gardener_version,
         processes: pods.iter().map(process).collect(),
         rollouts: if with_rollouts { rollouts(&context).await? } else { Vec::new() },
@@ -237,19 +237,19 @@ fn process(pod: &Pod) -> Process {
     }
 }
 
-/// Consumption for people.
+/// Formats a consumption.
 fn consumed(Consumption { processor_seconds, memory_bytes, .. }: &Consumption) -> String {
     format!("{processor_seconds:.1} s of processor time, {} in memory", size(*memory_bytes))
 }
 
-/// How a process ended, in a line: the last of its words is why.
+/// Formats the end of a process on one line, with its last line of output as the reason.
 fn ended(end: &ContainerStateTerminated) -> String {
     let why = last_words(end);
     let at = end.finished_at.0.to_rfc3339_opts(SecondsFormat::Secs, true);
     format!("ended at {at} with exit code {}: {why}", end.exit_code)
 }
 
-/// Deployments of components and worker pools that are not as their templates say.
+/// Deployments of components and worker pools whose replicas do not match their templates.
 async fn rollouts(context: &Context) -> Result<Vec<Rollout>, Failure> {
     let failed = |error: controller::Error| Failure::Failed(error.to_string());
     let components = ListOptions::labelled("app=gardener");
@@ -279,9 +279,9 @@ async fn rollouts(context: &Context) -> Result<Vec<Rollout>, Failure> {
     Ok(of_components.chain(of_pools).filter(is_under_way).collect())
 }
 
-/// How many objects of each resource there are, in all clusters; those that cannot be asked for are left out.
+/// Number of objects of each resource, in all clusters; resources that cannot be read are left out.
 async fn objects(client: &Client) -> BTreeMap<String, u64> {
-    // One row for each resource: its objects are the same in all versions.
+    // One row per resource: its objects are the same in all versions.
     let rows: BTreeMap<String, _> = catalogue::all().iter().rev().map(|row| (row.log_resource(), row)).collect();
     let transport = client.transport();
     let counts = rows.into_values().map(|row| {
@@ -301,7 +301,7 @@ async fn objects(client: &Client) -> BTreeMap<String, u64> {
     counts.into_iter().flatten().filter(|(_, count)| *count > 0).collect()
 }
 
-/// `412 objects: 96 secrets, 41 pods, …`.
+/// Formats the counts: `412 objects: 96 secrets, 41 pods, …`.
 fn counted(objects: &BTreeMap<String, u64>) -> String {
     let mut most: Vec<(&str, u64)> = objects.iter().map(|(name, count)| (name.as_str(), *count)).collect();
     most.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -321,7 +321,7 @@ fn counted(objects: &BTreeMap<String, u64>) -> String {
     format!("{}: {}", spelling::plural(total, "object"), parts.join(", "))
 }
 
-/// Rules about versions that those who run violate.
+/// Version rules that the running instances violate.
 fn skew(landscape: &Landscape, profile: Profile) -> Vec<String> {
     let found = violations(landscape, profile);
     let text = |violation| violation_text(landscape, violation, profile);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_out_of_skew_is_named() {
+    fn violations_of_skew_rules_are_listed() {
         let fits = landscape(&[("gardener-apiserver", "v1.120.0"), ("gardener-scheduler", "v1.119.2")]);
         assert_eq!(skew(&fits, Profile::Documents), Vec::<String>::new());
         let newer = landscape(&[("gardener-apiserver", "v1.120.0"), ("gardener-scheduler", "v1.121.0")]);
@@ -366,7 +366,7 @@ mod tests {
         );
     }
 
-    /// Notes that a landscape of v1.120.0 shows, some time, with some Shoots.
+    /// Notes of a landscape of v1.120.0 at some instant, with some Shoots.
     fn noted(all: &[(&str, &str)], now: &str, shoots: &[Shoot]) -> Vec<String> {
         unwise(
             &landscape(all),
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_next_upgrade_waits_for_is_printed() {
+    fn obstacles_of_the_next_upgrade_are_printed() {
         let mut shoot = Shoot::default();
         shoot.metadata.namespace = "garden-demo".to_owned();
         shoot.metadata.name = "a".to_owned();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The authorities of a landscape's certificates.
+//! Certificate authorities of a landscape.
 //!
-//! | authority | signs | is kept in |
+//! | authority | signs | validity counts in |
 //! | --- | --- | --- |
-//! | the landscape's ([`LandscapeAuthority`]) | the host's server certificate, components, our own commands | wall time |
+//! | that of the landscape ([`LandscapeAuthority`]) | the host's server certificate, components, our own commands | wall time |
 //! | one for each of `garden`, `runtime`, `seed--NAME` ([`ClusterAuthorities`]) | users of that cluster | landscape time |
 //!
-//! They lie in the landscape's directory, so that a kubeconfig stays good when the host is started again. Their keys are
-//! random: the seed of a landscape must not be enough to become its administrator. Authorities of shoots are objects of the
-//! landscape, and follow its seed.
+//! They are stored in the landscape's directory, so that kubeconfigs stay valid when the host is restarted. Their keys are
+//! random: the seed of a landscape must not be sufficient to become its administrator. Authorities of shoots are objects of
+//! the landscape, and derived from its seed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,13 +22,13 @@ use process::pki::{Authority, Badge, Key, Leaf, Pair, Validity};
 use crate::failure::Failure;
 use crate::live::directory::Directory;
 
-/// A user of a cluster is to survive every advance of the clock.
+/// Lifetime of a user's certificate for a cluster, long enough for all advances of the clock.
 const CLUSTER_LIFETIME: TimeDelta = TimeDelta::days(36_500);
 const LIFETIME: TimeDelta = TimeDelta::days(3650);
-/// Clocks of machines differ.
+/// Time before the current instant at which validity begins, since clocks of machines differ.
 const BEFORE: TimeDelta = TimeDelta::hours(1);
 
-/// The authority. Cheap to clone.
+/// Authority of a landscape. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct LandscapeAuthority {
     authority: Arc<Authority>,
@@ -51,11 +51,11 @@ impl LandscapeAuthority {
         Ok(Self::new(authority))
     }
 
-    /// Reads the authority of a directory, or creates it if the landscape never had one. Only for the process that holds the
-    /// directory.
+    /// Reads the authority of a directory, or creates it if the landscape never had one. Only the process that holds the
+    /// directory may call this.
     ///
     /// # Errors
-    /// As [`LandscapeAuthority::of`].
+    /// Those of [`LandscapeAuthority::of`].
     pub(crate) fn make(directory: &Directory) -> Result<Self, Failure> {
         let made = Made::of(directory)?;
         if let Some(authority) = Self::read(directory)? {
@@ -77,7 +77,7 @@ impl LandscapeAuthority {
         Ok(Self::new(authority))
     }
 
-    /// Name of the authority among those that were made.
+    /// Name of the authority in the list of created ones.
     pub(crate) const NAME: &str = "ca";
 
     fn new(authority: Authority) -> Self {
@@ -94,7 +94,7 @@ impl LandscapeAuthority {
         ["pki/ca.crt", "pki/ca.key"].into_iter().filter(|name| !directory.join(name).exists()).collect()
     }
 
-    /// The authority's certificate and key in a directory; `None`: one of them is not there.
+    /// Reads the authority's certificate and key in a directory; `None`: one of them is missing.
     pub(crate) fn read(directory: &Directory) -> Result<Option<Authority>, Failure> {
         let (certificate, key) = (directory.text("pki/ca.crt")?, directory.text("pki/ca.key")?);
         let (Some(certificate), Some(key)) = (certificate, key) else { return Ok(None) };
@@ -102,27 +102,27 @@ impl LandscapeAuthority {
         read.map(Some).map_err(|error| damaged(&format!("{}", directory.join("pki/ca.key").display()), &error))
     }
 
-    /// Its certificate, as PEM.
+    /// Certificate of the authority, as PEM.
     pub(crate) fn certificate(&self) -> &str {
         &self.authority.pair().certificate
     }
 
-    /// What tokens are signed with: only the holder of the authority's key can compute it.
+    /// Secret for signing tokens, derived from the authority's private key.
     pub(crate) fn token_secret(&self) -> Vec<u8> {
         format!("tokens of ServiceAccounts\n{}", self.authority.pair().key).into_bytes()
     }
 
-    /// A certificate for the host.
+    /// Issues a certificate for the host.
     pub(crate) fn server(&self, names: &[&str]) -> Result<Pair, Failure> {
         self.issue(Leaf::Server(names)).map_err(Failure::Failed)
     }
 
-    /// A certificate for a user.
+    /// Issues a certificate for a user.
     pub(crate) fn client(&self, user: &str, groups: &[&str]) -> Result<Pair, String> {
         self.issue(Leaf::Client(user, groups))
     }
 
-    /// A certificate for a component.
+    /// Issues a certificate for a component.
     pub(crate) fn component(&self, user: &str, groups: &[&str], badge: &Badge) -> Result<Pair, String> {
         self.issue(Leaf::Component(user, groups, badge))
     }
@@ -133,7 +133,7 @@ impl LandscapeAuthority {
     }
 }
 
-/// Names of the authorities that a landscape has had; a missing one of these was lost, and is not created again.
+/// Names of the authorities that a landscape has had; a missing one was lost, and is not created again.
 pub(crate) struct Made<'a> {
     directory: &'a Directory,
     names: BTreeSet<String>,
@@ -142,11 +142,11 @@ pub(crate) struct Made<'a> {
 impl<'a> Made<'a> {
     const FILE: &'static str = "pki/made";
 
-    /// Line of the file for the authority of the landscape after it was given up.
+    /// Line of the file that records that the landscape's authority was given up.
     const GIVEN_UP: &'static str = "-ca";
 
-    /// Reads the names of a landscape. One that has listened had an authority, also if the file of the names is missing (in a
-    /// landscape of an earlier version) or was emptied.
+    /// Reads the names of a landscape. A landscape that has listened had an authority, even if the file of the names is
+    /// missing (in a landscape of an earlier version) or was emptied.
     pub(crate) fn of(directory: &'a Directory) -> Result<Self, Failure> {
         let text = directory.text(Self::FILE)?.unwrap_or_default();
         let (given_up, names): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| *line == Self::GIVEN_UP);
@@ -160,7 +160,7 @@ impl<'a> Made<'a> {
         self.names.contains(name)
     }
 
-    /// Names that have no file.
+    /// Names without a file.
     pub(crate) fn lost(&self) -> Vec<&str> {
         let is_lost = |name: &&str| match *name {
             LandscapeAuthority::NAME => !LandscapeAuthority::missing(self.directory).is_empty(),
@@ -194,7 +194,7 @@ fn file_of(cluster: &str) -> String {
     format!("pki/{cluster}.json")
 }
 
-/// Failure that names the missing keys and the remedy.
+/// Returns a failure with the missing keys and the remedy.
 fn lost(directory: &Directory, names: &[impl AsRef<str>]) -> Failure {
     let names: Vec<String> = names.iter().map(|name| directory.join(name.as_ref()).display().to_string()).collect();
     let are = if names.len() == 1 { "is" } else { "are" };
@@ -204,13 +204,13 @@ fn lost(directory: &Directory, names: &[impl AsRef<str>]) -> Failure {
     )
 }
 
-/// Keys that cannot be read, and what to do.
+/// Returns a failure for unreadable keys, with the remedy.
 fn damaged(path: &str, error: &process::pki::PkiError) -> Failure {
     Failure::input(format!("{path}: {error}"), "restore it from a copy; `terrarium doctor --fix` has new keys made")
 }
 
-/// A new authority by which servers behind a host know it, as PEM, and the host's own certificate. Both last as long as the
-/// host does, and are in no file.
+/// Creates a new authority by which servers behind a host recognize it, as PEM, and the host's own certificate. Both are
+/// kept in memory until the host ends.
 pub(crate) fn front_proxy(name: &str) -> Result<(String, Pair), Failure> {
     let now = Clock::wall().now();
     let validity = Validity { not_before: now - BEFORE, not_after: now + LIFETIME };
@@ -222,7 +222,7 @@ pub(crate) fn front_proxy(name: &str) -> Result<(String, Pair), Failure> {
     made.map_err(|error| Failure::Failed(error.to_string()))
 }
 
-/// The authorities of the clusters that are no shoots. Cheap to clone.
+/// Authorities of the clusters except shoots. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct ClusterAuthorities {
     directory: Directory,
@@ -230,7 +230,7 @@ pub(crate) struct ClusterAuthorities {
 }
 
 impl ClusterAuthorities {
-    /// Those of a directory, in a landscape that began at `start_time`.
+    /// Returns the authorities of a directory, in a landscape that began at `start_time`.
     pub(crate) fn of(directory: &Directory, start_time: DateTime<Utc>) -> Self {
         let validity = Validity { not_before: start_time - BEFORE, not_after: start_time + CLUSTER_LIFETIME };
         Self { directory: directory.clone(), validity }
@@ -250,7 +250,7 @@ impl ClusterAuthorities {
             }
             let key = Key::transport().map_err(failed)?;
             let authority = Authority::new(&format!("terrarium-{cluster}"), key, self.validity).map_err(failed)?;
-            // Another process may make one at the same time: the first one counts, for both.
+            // Another process may create one at the same time: the first one counts, for both.
             self.directory.write_new_json(&file, authority.pair())?;
         }
         let Some(Pair { certificate, key }) = self.directory.read(&file)? else {
@@ -262,12 +262,12 @@ impl ClusterAuthorities {
         Ok(Some(read))
     }
 
-    /// The certificate of a cluster's authority, as PEM.
+    /// Certificate of a cluster's authority, as PEM.
     pub(crate) fn certificate(&self, cluster: &str) -> Result<Option<String>, Failure> {
         Ok(self.authority(cluster)?.map(|authority| authority.pair().certificate.clone()))
     }
 
-    /// A certificate for a user of a cluster, and that of its authority.
+    /// Issues a certificate for a user of a cluster; returns the authority's certificate as well.
     pub(crate) fn client(&self, cluster: &str, user: &str, groups: &[&str]) -> Result<(Pair, String), Failure> {
         let failed = |error: process::pki::PkiError| Failure::input(format!("user `{user}`: {error}"), "");
         let none = || {
@@ -351,7 +351,7 @@ mod tests {
         let second = LandscapeAuthority::make(&directory).expect("made again").certificate().to_owned();
         assert_ne!(second, first);
         assert!(Made::of(&directory).expect("readable").has("ca"));
-        // An emptied or unreadable list of names is taken as a missing one.
+        // An emptied or unreadable list of names is treated as missing.
         for text in ["", "c", "xxxxxxxxxxxxxxxxxxxxxxxx\n"] {
             fs::write(directory.join("pki/made"), text).expect("written");
             let kept = fs::read(directory.join("pki/ca.key")).expect("there");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a landscape has from its beginning: what an operator gives it, and the Deployments of its components.
+//! Initial objects of a landscape: those of an operator, and the Deployments of its components.
 
 use std::net::Ipv4Addr;
 
@@ -37,7 +37,7 @@ use crate::live::{ask, operator};
 /// Kind of gardenlet's configuration.
 const GARDENLET_KIND: &str = "GardenletConfiguration";
 
-/// The landscape that was asked for.
+/// Options of the landscape's initial objects, by its facts.
 fn options(facts: &Facts) -> Options {
     let mut options = Options::new(facts.seed, facts.start_time);
     options.gardener_version.clone_from(&facts.gardener_version);
@@ -46,12 +46,12 @@ fn options(facts: &Facts) -> Options {
     options
 }
 
-/// The Kubernetes version of garden and seeds, without `v`.
+/// Kubernetes version of garden and seeds, without `v`.
 pub(crate) fn kubernetes_version(facts: &Facts) -> String {
     facts.kubernetes_version.clone().unwrap_or_else(|| usual_kubernetes(&facts.gardener_version))
 }
 
-/// The Kubernetes version that an emulated version of Gardener has unless a flag says otherwise.
+/// Default Kubernetes version for an emulated version of Gardener.
 pub(crate) fn usual_kubernetes(gardener: &str) -> String {
     let known = GardenerVersion::parse(gardener);
     known.map_or_else(
@@ -60,7 +60,7 @@ pub(crate) fn usual_kubernetes(gardener: &str) -> String {
     )
 }
 
-/// The Seed `local`, then `local-2`, `local-3`.
+/// Returns the Seed with a number from 0: `local`, then `local-2`, `local-3`.
 fn seed(number: usize) -> Seed {
     let mut seed = landscape::options::local_seed();
     if number > 0 {
@@ -69,7 +69,7 @@ fn seed(number: usize) -> Seed {
     seed
 }
 
-/// Creates what is not there yet. gardener-apiserver comes first: everything of Gardener waits for it.
+/// Creates missing objects. gardener-apiserver is the first: all other parts of Gardener wait for it.
 pub(crate) async fn run(client: &Client, facts: &Facts, authorities: &str) -> Result<(), Failure> {
     let (context, options) = (client.context("terrarium"), options(facts));
     let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
@@ -93,7 +93,7 @@ pub(crate) async fn run(client: &Client, facts: &Facts, authorities: &str) -> Re
         }
     }
     create_tree(&context, configurations::PATH, &configurations::validating(authorities)).await?;
-    // Not before a server answers for Gardener's groups: a process that waits for that is one that starts, and holds time.
+    // Waits until a server answers for Gardener's groups: a process that waits for that counts as starting, and holds time.
     for seed in &options.seeds {
         let cluster = cluster::of_seed(&seed.metadata.name);
         make_namespace(&context, &cluster, namespace::GARDEN).await?;
@@ -109,8 +109,8 @@ pub(crate) async fn run(client: &Client, facts: &Facts, authorities: &str) -> Re
     Ok(())
 }
 
-/// Creates a Garden and the operator that makes its control plane. What a landscape was set to that has been without them
-/// is kept.
+/// Creates a Garden, and the operator that creates its control plane. Settings of a landscape that had none so far are
+/// kept.
 async fn operated(context: &Context, facts: &Facts, options: &Options) -> Result<(), Failure> {
     let gardens = Api::<Garden>::all(context, cluster::RUNTIME);
     let (known, _) = gardens.list(&ListOptions::default()).await.map_err(|error| unread("Gardens", &error))?;
@@ -160,7 +160,7 @@ async fn readdress_api_server(context: &Context) -> Result<(), Failure> {
     }
 }
 
-/// The Gardenlet of a seed that has none: with the version and the configuration of the Deployment that is there.
+/// Returns the Gardenlet of a seed that has none, with version and configuration of the existing Deployment.
 async fn made_gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &Seed) -> Result<Gardenlet, Failure> {
     let deployments = Api::<Deployment>::namespaced(context, cluster, namespace::GARDEN);
     let maps = Api::<ConfigMap>::namespaced(context, cluster, namespace::GARDEN);
@@ -186,7 +186,7 @@ async fn made_gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &
     Ok(operator::gardenlet(seed, &version, configuration))
 }
 
-/// Creates the Deployment of a seed's gardenlet, as gardenlet itself would have it.
+/// Creates the Deployment of a seed's gardenlet, in the form that gardenlet itself uses.
 async fn gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &Seed) -> Result<(), Failure> {
     let deployments = Api::<Deployment>::namespaced(context, cluster, namespace::GARDEN);
     let held = deployments.get_opt(Program::Gardenlet.name()).await;
@@ -204,33 +204,33 @@ fn unread(what: &str, error: &Error) -> Failure {
     Failure::Failed(format!("cannot read {what}: {error}"))
 }
 
-/// The landscape's profile.
+/// Returns the landscape's profile.
 pub(crate) fn profile(facts: &Facts) -> Result<Profile, Failure> {
     Profile::named(&facts.profile)
         .ok_or_else(|| Failure::input(format!("there is no profile {}", facts.profile), "use documents or upstream"))
 }
 
-/// How long Events are kept where days are to go by quickly: a client that asks later still finds what happened.
+/// Retention of Events in a demo, in which days pass quickly: later requests still find the Events.
 const EVENT_TTL_OF_DEMO: TimeDelta = TimeDelta::days(365);
 
-/// How long Events are kept.
+/// Landscape time for which Events are kept.
 pub(crate) fn event_ttl(facts: &Facts) -> TimeDelta {
     let usual = if facts.demo { EVENT_TTL_OF_DEMO } else { event_expiry::USUAL };
     facts.event_ttl.and_then(TimeDelta::try_seconds).unwrap_or(usual)
 }
 
-/// Who may do what.
+/// Authorization mode of the landscape.
 pub(crate) fn authorization(facts: &Facts) -> Mode {
     facts.authorization.as_deref().and_then(Mode::named).unwrap_or(Mode::Rbac)
 }
 
-/// How gardener-apiserver serves, as the landscape was created.
+/// Options of gardener-apiserver, by the landscape's creation parameters.
 pub(crate) fn apiserver_options(facts: &Facts) -> Result<::apiserver::Options, Failure> {
     ::apiserver::binary::options(&apiserver_flags(facts, &options(facts)), &facts.gardener_version)
         .map_err(Failure::Failed)
 }
 
-/// Flags with which gardener-apiserver serves as the landscape was created.
+/// Flags of gardener-apiserver, by the landscape's creation parameters.
 pub(crate) fn flags_of_apiserver(facts: &Facts) -> Vec<String> {
     apiserver_flags(facts, &options(facts))
 }
@@ -239,7 +239,7 @@ fn apiserver_flags(facts: &Facts, options: &Options) -> Vec<String> {
     ::apiserver::binary::flags(&facts.profile, landscape::DEFAULT_DOMAIN, &options.kubernetes_version)
 }
 
-/// How the landscape keeps the rules about versions, as its facts say.
+/// Enforcement of the version rules, by the landscape's facts.
 pub(crate) fn skew_settings(facts: &Facts) -> Settings {
     let enforcement = facts.skew_enforcement.as_deref().and_then(Enforcement::named);
     Settings { enforcement, allows_downgrades: facts.allow_downgrade }
@@ -249,7 +249,7 @@ async fn make_namespace(context: &Context, cluster: &str, name: &str) -> Result<
     create(&Api::all(context, cluster), Namespace { metadata: named("", name), ..Namespace::default() }).await
 }
 
-/// Creates a component's Deployment, and its configuration before it.
+/// Creates a component's Deployment, and before that its configuration.
 async fn component(
     context: &Context,
     cluster: &str,
@@ -270,7 +270,7 @@ async fn component(
     create(&Api::namespaced(context, cluster, namespace::GARDEN), deployment).await
 }
 
-/// The configuration that a component begins with.
+/// Initial configuration of a component.
 fn configuration(program: Program, (api_version, kind): (&str, &str), facts: &Facts, seed: Option<&Seed>) -> Value {
     let mut tree = json!({ "apiVersion": api_version, "kind": kind });
     if let (Program::Gardenlet, Some(seed)) = (program, seed) {
@@ -306,7 +306,7 @@ async fn create<K: Resource>(api: &Api<K>, object: K) -> Result<(), Failure> {
     }
 }
 
-/// As [`create`], for a kind that has no type.
+/// Creates an object like [`create`], for a kind without a Rust type.
 async fn create_tree(context: &Context, path: &str, tree: &Value) -> Result<(), Failure> {
     let what = format!("{} {}", tree["kind"].as_str().unwrap_or_default(), tree["metadata"]["name"]);
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("cannot create {what}: {error}"));
@@ -322,8 +322,8 @@ async fn create_tree(context: &Context, path: &str, tree: &Value) -> Result<(), 
     }
 }
 
-/// Has the webhooks of a configuration that is there trust the authorities of today: keys may have been made anew. The
-/// rest of it is its owner's.
+/// Updates the CA bundles of an existing webhook configuration: the keys may have been created again. Other fields are left
+/// to their owner.
 async fn trust(context: &Context, path: &str, tree: &Value) -> Result<(), String> {
     let path = format!("{path}/{}", tree["metadata"]["name"].as_str().unwrap_or_default());
     let mut held = ask::tree(&context.transport, &path, "application/json").await.map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The commands' own way to a landscape: as its administrator, over HTTPS.
+//! Access of the commands to a landscape: as its administrator, over HTTPS.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ use crate::live::kubeconfig;
 use ops::names::{NamedCluster, ShootName};
 use ops::silence::Silence;
 
-/// A landscape that runs, seen by its administrator.
+/// A running landscape, accessed as its administrator.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) facts: Facts,
@@ -42,21 +42,21 @@ pub(crate) struct Client {
 pub(crate) struct Advance {
     /// Destination.
     pub(crate) to: DateTime<Utc>,
-    /// Wall time for which time stands after a step that reached a client that is not a participant.
+    /// Wall time of the pause after a step that reached a client that is not a participant.
     pub(crate) settle: TimeDelta,
     /// Participant whose disconnection ends the advance; `None` for an advance that outlives this process.
     pub(crate) participant: Option<String>,
-    /// True if the advance continues when a component does not answer.
+    /// True if the advance continues when a component does not respond.
     pub(crate) ignore_absence: bool,
 }
 
-/// Name of a command that moves time, among those who take part in it.
+/// Name of a command that moves time, as a participant.
 pub(crate) fn participant(pid: u32) -> String {
     format!("clock-{pid}")
 }
 
 impl Client {
-    /// The landscape of a directory.
+    /// Connects to the landscape of a directory.
     ///
     /// # Errors
     /// It does not exist, or does not run.
@@ -84,7 +84,7 @@ impl Client {
         Ok(Self { facts, host, directory: directory.real(), authorities, certificate, cluster_authorities, transport })
     }
 
-    /// A context for typed requests, on wall time.
+    /// Returns a context for typed requests, on wall time.
     pub(crate) fn context(&self) -> Context {
         Context {
             identity: Identity {
@@ -101,7 +101,7 @@ impl Client {
         }
     }
 
-    /// Usual address of a Shoot, which is printed if another one was given.
+    /// Returns the usual name of a Shoot, and prints it if another form was given.
     pub(crate) async fn shoot(&self, given: &ShootName) -> Result<ShootName, Failure> {
         let usual = match given.usual(&self.transport).await {
             Ok(usual) => usual,
@@ -122,7 +122,7 @@ impl Client {
         }
     }
 
-    /// A cluster of the landscape by its usual name.
+    /// Returns a cluster of the landscape by its usual name.
     pub(crate) async fn cluster(&self, given: &NamedCluster) -> Result<NamedCluster, Failure> {
         let usual = match given {
             NamedCluster::Shoot(shoot) => NamedCluster::Shoot(self.shoot(shoot).await?),
@@ -132,32 +132,32 @@ impl Client {
         Ok(usual)
     }
 
-    /// Its way there.
+    /// Returns the transport to the landscape.
     pub(crate) fn transport(&self) -> Transport {
         self.transport.clone()
     }
 
-    /// The user of our own commands, in every cluster.
+    /// Returns the user of terrarium's own commands, in every cluster.
     pub(crate) fn user(&self) -> kubeconfig::User<'_> {
         kubeconfig::User::Landscape(&self.certificate)
     }
 
-    /// The emulated version of Gardener, which upgrades change.
+    /// Reads the emulated version of Gardener, which upgrades change.
     ///
     /// # Errors
-    /// The landscape does not answer.
+    /// The landscape does not respond.
     pub(crate) async fn gardener_version(&self) -> Result<String, Failure> {
         gardener_version(&self.context(), &self.facts).await
     }
 
-    /// Head of the log.
+    /// Reads the head of the log.
     pub(crate) async fn head(&self) -> Result<u64, Failure> {
         let namespaces: Value = self.send(Method::GET, "/clusters/runtime/api/v1/namespaces?limit=1", None).await?;
         let version = namespaces["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok());
         version.ok_or_else(|| Failure::Failed("the landscape's lists have no resourceVersion".to_owned()))
     }
 
-    /// An APIService that is not available, or that cannot be asked for.
+    /// Returns an APIService that is not available or cannot be read.
     pub(crate) async fn unavailable_api_service(&self) -> Option<String> {
         let path = "/clusters/garden/apis/apiregistration.k8s.io/v1/apiservices";
         let all: Value = self.send(Method::GET, path, None).await.unwrap_or_default();
@@ -170,12 +170,12 @@ impl Client {
         Some(missing["metadata"]["name"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Takes a participant out of landscape time.
+    /// Removes a participant from landscape time.
     pub(crate) async fn leave(&self, participant: &str) -> Result<ClockState, Failure> {
         self.send(Method::POST, &format!("{CLOCK_PATH}leave"), Some(json!({ "participant": participant }))).await
     }
 
-    /// The clock.
+    /// Reads the clock.
     pub(crate) async fn clock(&self) -> Result<ClockState, Failure> {
         self.send(Method::GET, CLOCK_PATH, None).await
     }
@@ -192,12 +192,12 @@ impl Client {
         self.send(Method::POST, &format!("{CLOCK_PATH}advance"), Some(body)).await
     }
 
-    /// Ends what advances the clock: `halt` once all has settled at the present instant, `cancel` at once.
+    /// Ends the active advance: `halt` once everything has settled at the current instant, `cancel` at once.
     pub(crate) async fn command(&self, command: &str) -> Result<ClockState, Failure> {
         self.send(Method::POST, &format!("{CLOCK_PATH}{command}"), None).await
     }
 
-    /// Changes how time goes by itself: a merge patch of the clock's spec.
+    /// Changes how time passes by itself: a merge patch of the clock's spec.
     pub(crate) async fn set_clock(&self, spec: Value) -> Result<ClockState, Failure> {
         let path = format!("{}/{}", clock_object::PATH, CLOCK_NAME);
         let _: Value = self.send(Method::PATCH, &path, Some(json!({ "spec": spec }))).await?;
@@ -229,11 +229,11 @@ impl Client {
     }
 }
 
-/// Emulated version of Gardener that a landscape runs, also one that is read from its log; without a component that names its
+/// Emulated version of Gardener that a landscape runs, even if it is read from its log; without a component that names its
 /// version, the version of the last start.
 ///
 /// # Errors
-/// The landscape does not answer.
+/// The landscape does not respond.
 pub(crate) async fn gardener_version(context: &Context, facts: &Facts) -> Result<String, Failure> {
     let failed = |error: controller::Error| Failure::Failed(format!("landscape {}: {error}", facts.name));
     let running = ops::release::running(context).await.map_err(failed)?;

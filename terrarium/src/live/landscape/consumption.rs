@@ -34,7 +34,7 @@ impl Consumption {
     }
 }
 
-/// Fields of a process's file `stat` behind the name, which may contain anything and ends with the last bracket.
+/// Fields of a process's file `stat` after the name, which may contain any character and ends with the last bracket.
 fn fields(stat: &str) -> impl Iterator<Item = &str> {
     stat.rsplit(") ").next().unwrap_or_default().split_ascii_whitespace()
 }

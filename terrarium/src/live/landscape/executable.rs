@@ -74,7 +74,7 @@ impl FileState {
         fs::metadata(&self.path).map_or(true, |file| Self::of(&self.path, &file) != *self)
     }
 
-    /// True if the content of the file was overwritten since: nothing holds the former one.
+    /// True if the content of the file was overwritten since: the former one is lost.
     pub(crate) fn is_overwritten(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|file| self.was_overwritten(&file))
     }

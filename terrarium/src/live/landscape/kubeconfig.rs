@@ -33,22 +33,22 @@ pub(crate) fn names(landscape: &str, seeds: &[String]) -> Vec<String> {
     names
 }
 
-/// Who uses a kubeconfig.
+/// User of a kubeconfig.
 #[derive(Clone, Debug)]
 pub(crate) enum User<'a> {
-    /// The landscape's administrator, by a certificate that is good everywhere: for our own commands only.
+    /// The landscape's administrator, by a certificate that is valid in all clusters: for terrarium's own commands only.
     Landscape(&'a Pair),
     /// A user of each cluster.
     OfCluster { authorities: &'a ClusterAuthorities, name: &'a str, groups: &'a [&'a str] },
 }
 
 impl<'a> User<'a> {
-    /// The administrator of each cluster.
+    /// Returns the administrator of each cluster.
     pub(crate) fn admin(authorities: &'a ClusterAuthorities) -> Self {
         Self::OfCluster { authorities, name: ADMIN, groups: &["system:masters"] }
     }
 
-    /// Its certificate for a cluster, and the authority of that.
+    /// Issues its certificate for a cluster; returns the authority's certificate as well.
     fn credentials(&self, cluster: &NamedCluster) -> Result<(Pair, String), Failure> {
         match self {
             Self::Landscape(pair) => Ok(((*pair).clone(), String::new())),
@@ -56,7 +56,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Name of its entry beside a context.
+    /// Name of the user's entry for a context.
     fn entry(&self, context: &str) -> String {
         match self {
             Self::OfCluster { name, .. } if *name != ADMIN => format!("{context}-as-{name}"),
@@ -65,7 +65,7 @@ impl<'a> User<'a> {
     }
 }
 
-/// The kubeconfig of a landscape, with a context for each of its clusters; the first is the current one.
+/// Returns the kubeconfig of a landscape, with a context for each of its clusters; the first is the current one.
 pub(crate) fn of(client: &Client, seeds: &[String], user: &User<'_>) -> Result<Value, Failure> {
     let clusters = [NamedCluster::Garden, NamedCluster::Runtime].into_iter();
     let clusters = clusters.chain(seeds.iter().map(|seed| NamedCluster::Seed(seed.clone())));
@@ -73,7 +73,7 @@ pub(crate) fn of(client: &Client, seeds: &[String], user: &User<'_>) -> Result<V
     config(client, names.into_iter().zip(clusters), user)
 }
 
-/// The kubeconfig of one cluster.
+/// Returns the kubeconfig of one cluster.
 pub(crate) fn of_cluster(client: &Client, cluster: &NamedCluster, user: &User<'_>) -> Result<Value, Failure> {
     let own = format!("terrarium-{}", client.facts.name);
     let name = match cluster {
@@ -117,19 +117,19 @@ fn config(
     }))
 }
 
-/// As YAML.
+/// Formats a kubeconfig as YAML.
 pub(crate) fn yaml(config: &Value) -> Result<String, Failure> {
     yaml::to_string(config).map_err(|error| Failure::Failed(error.to_string()))
 }
 
-/// What `current-context` of a file is after a merge.
+/// State of `current-context` in a file after a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Current {
-    /// Of another program, as before.
+    /// A context of another program, unchanged.
     OfOthers,
-    /// Ours, as before.
+    /// A context of the landscape, unchanged.
     WasOurs,
-    /// Ours from now on.
+    /// A context of the landscape, set by the merge.
     IsOurs,
 }
 
@@ -159,7 +159,7 @@ fn refuse_other(path: &Path, entry: &Value) -> Failure {
     )
 }
 
-/// The context that kubectl uses without a flag, given the files that it reads; `None`: there is none.
+/// Context that kubectl uses without a flag, by the files that it reads; `None`: there is none.
 pub(crate) fn current(files: &[PathBuf]) -> Option<String> {
     let of = |path: &PathBuf| read(path).ok()?.get("current-context")?.as_str().map(str::to_owned);
     files.iter().filter_map(of).find(|name| !name.is_empty())
@@ -191,8 +191,8 @@ fn absolute(path: &Path) -> PathBuf {
     fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Puts the entries of `config` into a file. `current-context` is set if there is none, or if `switch` says so; whether
-/// it is what `config` says, and was before.
+/// Merges the entries of `config` into a file. `current-context` is set if there is none, or if `switch` is true. Returns
+/// its state after the merge.
 pub(crate) fn merge(path: &Path, config: &Value, switch: bool) -> Result<Current, Failure> {
     let _held = hold(path);
     let mut file = read(path)?;
@@ -249,7 +249,7 @@ pub(crate) fn contexts(path: &Path) -> Result<Vec<FoundContext>, Failure> {
     Ok(contexts.filter(|context| context.name.starts_with("terrarium-")).collect())
 }
 
-/// Whether an entry of a file is of a landscape.
+/// True if an entry of a file belongs to a landscape.
 pub(crate) fn is_of(entry: &str, landscape: &str) -> bool {
     let rest = entry.strip_prefix("terrarium-").and_then(|entry| entry.strip_prefix(landscape));
     let is_of = |rest: &str| rest.is_empty() || rest.starts_with("-as-");
@@ -268,7 +268,7 @@ pub(crate) fn remove(path: &Path, names: &[&str]) -> Result<(), Failure> {
     remove_if(path, |name, _| names.contains(&name))
 }
 
-/// Takes entries out of a file. A file that says nothing any more is removed.
+/// Removes entries from a file. A file without content is removed.
 fn remove_if(path: &Path, is_ours: impl Fn(&str, &Value) -> bool) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
@@ -290,7 +290,7 @@ fn remove_if(path: &Path, is_ours: impl Fn(&str, &Value) -> bool) -> Result<(), 
     if current.is_some_and(|current| found.iter().any(|(list, name)| *list == "contexts" && name == current)) {
         file.insert("current-context".to_owned(), Value::String(String::new()));
     }
-    // A user made the link.
+    // A link was created by a user, and is kept.
     if says_nothing(&file) && fs::symlink_metadata(path).is_ok_and(|file| file.is_file()) {
         return fs::remove_file(path)
             .map_err(|error| Failure::Failed(format!("cannot remove {}: {error}", path.display())));
@@ -298,7 +298,7 @@ fn remove_if(path: &Path, is_ours: impl Fn(&str, &Value) -> bool) -> Result<(), 
     write(path, file)
 }
 
-/// Whether a file has no entries, no current context, and nothing that we do not know.
+/// True if a file has no entries, no current context, and no unknown content.
 fn says_nothing(file: &Map<String, Value>) -> bool {
     file.iter().all(|(key, value)| match key.as_str() {
         "apiVersion" | "kind" => true,
@@ -308,8 +308,8 @@ fn says_nothing(file: &Map<String, Value>) -> bool {
     })
 }
 
-/// Keeps other commands from changing the file until it is dropped: two landscapes may start at one moment. The folder is
-/// locked, so that nothing is left behind; where that cannot be, the last one wins.
+/// Locks the file against changes by other commands until the guard is dropped: two landscapes may start simultaneously.
+/// The folder is locked, so that no lock file is left behind; if that is impossible, the last writer wins.
 fn hold(path: &Path) -> Option<fs::File> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder).ok()?;
@@ -355,7 +355,7 @@ fn write(path: &Path, file: Map<String, Value>) -> Result<(), Failure> {
             .map_err(|error| Failure::Failed(format!("cannot make {}: {error}", folder.display())))?;
     }
     let text = yaml(&Value::Object(file))?;
-    // A link stays one.
+    // A link is kept as a link.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     write_private(&place, &text).map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display())))
 }
@@ -433,7 +433,7 @@ mod tests {
         fs::remove_dir_all(folder).expect("removed");
     }
 
-    /// A landscape's directory, with nothing but its facts.
+    /// A landscape's directory that contains only its facts.
     fn landscape(folder: &Path, name: &str) -> PathBuf {
         let facts = json!({
             "name": name, "gardenerVersion": "v1.120.0", "profile": "documents", "seed": 1, "seeds": 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A landscape as the commands and its processes see it: its files, its certificates, ways to it.
+//! Access of the commands and processes to a landscape: its files, certificates and transports.
 //!
 //! Nothing here prints.
 

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The process that a landscape belongs to: when it ends, the landscape does.
+//! Owner process of a landscape: the landscape ends with it.
 
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
 use rustix::process::{Pid, getppid, test_kill_process};
 
-/// Wall time between two looks.
+/// Wall time between two checks.
 const LOOK: TimeDelta = TimeDelta::milliseconds(250);
 
-/// The process that started this one; `None`: it has gone already.
+/// Process that started this one; `None`: it has ended already.
 pub(crate) fn parent() -> Option<u32> {
     getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
 }
 
-/// Whether a process is there, of whatever user.
+/// True if a process of any user exists.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
-/// Waits until a process has ended, and gives its id; without one for ever.
+/// Waits until a process has ended, and returns its id; `None`: waits indefinitely.
 pub(crate) async fn ended(pid: Option<u32>) -> u32 {
     let Some(pid) = pid else { return std::future::pending().await };
     let wall = Clock::wall();

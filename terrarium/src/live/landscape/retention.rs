@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How much of its past a landscape keeps: `all`, a number of entries, or a size on disk.
+//! Retention of a landscape's past: `all`, a number of entries, or a size on disk.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use eventlog::MemoryLog;
 use eventlog::sled::History;
 use serde::{Deserialize, Serialize};
 
-/// How much of the past is kept.
+/// Amount of the past that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub(crate) struct Retention(pub(crate) History);
@@ -59,7 +59,7 @@ impl From<Retention> for String {
 }
 
 impl Retention {
-    /// A log in memory that keeps so much; a size is kept on disks only.
+    /// Returns a log in memory with this retention; `None` for a size, which applies to disks only.
     pub(crate) fn memory_log(self) -> Option<MemoryLog> {
         match self.0 {
             History::All => Some(MemoryLog::new()),

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which landscapes run in directories of their own: a folder of the user's data home in which each host of one has a file.
+//! Running landscapes in separate directories: a folder of the user's data home has a file for each of their hosts.
 //!
-//! A landscape in its usual place is found there. One in another directory (`--data-dir`) is found by the file of its host,
-//! `.running/PID`, which holds the directory's path.
+//! A landscape in its default place is found there. One in another directory (`--data-dir`) is found by the file of its
+//! host, `.running/PID`, which contains the directory's path.
 //!
-//! **Invariants.** The files are hints: what counts is who holds the directory. One whose host has gone is removed by
-//! the next command that looks. That a file cannot be written fails nothing.
+//! **Invariants.** The files are hints: the holder of the directory decides. A file whose host has ended is removed by the
+//! next command that reads it. A failure to write the file is ignored.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::live::directory::{Directory, write_private};
 
-/// Folder of the files, beside the landscapes; it has no name that a landscape can have.
+/// Folder of the files, next to the landscapes; its name is not a valid name of a landscape.
 const FOLDER: &str = ".running";
 
-/// The file of a host that runs; it is gone with this.
+/// File of a running host, removed on drop.
 #[derive(Debug)]
 pub(crate) struct Registered(PathBuf);
 
-/// Says that this process runs the landscape of a directory, unless that is in `parent`, where landscapes usually are.
+/// Registers this process as the host of a directory, unless that is in `parent`, the default place of landscapes.
 pub(crate) fn register(parent: Option<&Path>, directory: &Directory) -> Option<Registered> {
     let parent = parent?;
     let place = absolute(directory.path())?;
@@ -39,7 +39,7 @@ impl Drop for Registered {
     }
 }
 
-/// Directories elsewhere whose landscapes run, by path.
+/// Directories of running landscapes outside of the default place, by path.
 pub(crate) fn elsewhere(parent: &Path) -> Vec<Directory> {
     let files = fs::read_dir(parent.join(FOLDER)).into_iter().flatten().filter_map(Result::ok);
     let mut found: Vec<PathBuf> = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn elsewhere(parent: &Path) -> Vec<Directory> {
     found.iter().map(|place| Directory::at(place)).collect()
 }
 
-/// A path by which directories can be compared.
+/// Path for comparing directories.
 fn absolute(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok()
 }
@@ -93,7 +93,7 @@ mod tests {
         assert!(found().is_empty(), "it does not run any more");
         assert!(!registered.0.exists(), "and its file is gone");
 
-        // The file of a process that was killed, whose number another one has now.
+        // The file of a killed process whose id was reused.
         fs::write(parent.join(FOLDER).join("1"), place.to_str().expect("text")).expect("ours");
         let held = directory.hold(HOST).expect("free");
         assert!(found().is_empty());

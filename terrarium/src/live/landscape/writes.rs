@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a host can write: its log, and the directory of its landscape.
+//! Checks whether a host can write: its log, and the directory of its landscape.
 //!
-//! | what happens | what the host does |
+//! | event | reaction of the host |
 //! | --- | --- |
-//! | no room on the disk, a store that failed | writes are refused, reads go on, time stands, until that is over |
-//! | the storage fails | the same, until the landscape is started again |
-//! | the directory is removed or replaced | the host ends, with everything that it started |
+//! | no room on the disk, a store that failed | writes are refused, reads continue, time stands, until it is resolved |
+//! | the storage fails | the same, until the landscape is restarted |
+//! | the directory is removed or replaced | the host ends, with all processes that it started |
 
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
@@ -16,15 +16,15 @@ use crate::failure::Failure;
 use crate::live::directory::Held;
 use crate::live::host::Log;
 
-/// Wall time between two looks.
+/// Wall time between two checks.
 const LOOK: TimeDelta = TimeDelta::seconds(1);
 
-/// Follows whether the host can write, and says so where it says everything. Resolves when its directory is gone.
+/// Watches whether the host can write, and reports changes in its output. Resolves when its directory was removed.
 pub(in crate::live) async fn watched(held: &Held, log: &Log, clock: &ClockService) -> Failure {
     let wall = Clock::wall();
     let mut known: Option<Trouble> = None;
     loop {
-        // Time would go on with every attempt of those who try again.
+        // Time would pass with every attempt of clients that retry.
         if let Some(trouble) = &known {
             clock.with(|keeper, wall| keeper.hold(&hold(trouble), wall));
         }
@@ -58,7 +58,7 @@ pub(in crate::live) async fn watched(held: &Held, log: &Log, clock: &ClockServic
     }
 }
 
-/// What time is held for.
+/// Reason for which time is held.
 fn hold(trouble: &Trouble) -> String {
     format!("the event log, which takes no writes: {trouble}")
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The binaries of components that lie in the folder of this program.
+//! Binaries of components in the folder of this program.
 //!
-//! A component runs as its own binary if there is one of the same build; otherwise this program plays it (`terrarium component
-//! NAME`). The files are held open from the start of the host: a running landscape starts the same build until it ends,
-//! whatever becomes of the files.
+//! A component runs as its own binary if there is one of the same build; otherwise this program runs it (`terrarium
+//! component NAME`). The files are held open from the start of the host: a running landscape starts the same build until it
+//! ends, even if the files are replaced.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -22,16 +22,16 @@ use tokio::process::Command;
 use crate::live::components::BINARIES;
 use crate::live::executable::{self, FileState, Held};
 
-/// Wall time that a binary has to name its build.
+/// Maximum wall time until a binary reports its build.
 const PATIENCE: TimeDelta = TimeDelta::seconds(5);
-/// Maximum number of bytes that are read of its answer.
+/// Maximum number of bytes that are read from a binary's output.
 const MAX_ANSWER: u64 = 256;
 
-/// The binaries of this program's build. Cheap to clone.
+/// Binaries of this program's build. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(in crate::live) struct Binaries(Arc<BTreeMap<&'static str, Result<Held, Lacking>>>);
 
-/// Reason why this program plays a component.
+/// Reason for which this program runs a component itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Lacking {
     /// There is no such file.
@@ -41,7 +41,7 @@ enum Lacking {
 }
 
 impl Binaries {
-    /// Looks for them in the folder of this program.
+    /// Finds the binaries in the folder of this program.
     pub(in crate::live) async fn find() -> Self {
         let folder = executable::file().ok().and_then(|file| Some(file.parent()?.to_owned()));
         Self::within(folder.as_deref()).await
@@ -59,19 +59,19 @@ impl Binaries {
         Self(Arc::new(join_all(found).await.into_iter().collect()))
     }
 
-    /// Path and name of the binary of a component; None: this program plays it.
+    /// Path and name of a component's binary; None: this program runs the component.
     pub(in crate::live) fn of(&self, component: &str) -> Option<(PathBuf, PathBuf)> {
         let held = self.0.get(component)?.as_ref().ok()?;
         Some((held.path(), held.name().to_owned()))
     }
 
-    /// Reason for which the binary of a component cannot be started any more; None: it can.
+    /// Reason for which a component's binary can no longer be started; None: it can.
     pub(in crate::live) fn lost(&self, component: &str) -> Option<String> {
         let held = self.0.get(component)?.as_ref().ok().filter(|held| held.is_overwritten())?;
         Some(overwritten(&[held.name()], "terrarium down", "terrarium up"))
     }
 
-    /// Summary for commands.
+    /// Forms of the components, for commands.
     pub(in crate::live) fn form(&self) -> ComponentForms {
         let of = |lacking: &Lacking| match lacking {
             Lacking::Missing => String::new(),
@@ -90,7 +90,7 @@ impl Binaries {
     }
 }
 
-/// Opens a binary if it is of this build.
+/// Opens a binary if it belongs to this build.
 async fn hold(binary: &Binary, path: &Path) -> Result<Held, Lacking> {
     let unusable = |reason: String| Lacking::Unusable(format!("{}: {reason}", path.display()));
     let held = Held::open(path).map_err(|error| match error.kind() {
@@ -110,7 +110,7 @@ async fn hold(binary: &Binary, path: &Path) -> Result<Held, Lacking> {
     }
 }
 
-/// Asks a program for its build; it is ended with the answer.
+/// Starts a program to query its build, and ends it after its output.
 async fn ask(held: &Held) -> io::Result<Vec<u8>> {
     let mut child = Command::new(held.path())
         .arg0(held.name())
@@ -131,30 +131,30 @@ async fn ask(held: &Held) -> io::Result<Vec<u8>> {
 /// Forms in which components run.
 const PROCESSES: &str = "processes";
 pub(crate) const INSIDE: &str = "inside";
-/// Program of components that have no binary of their own.
+/// Text about the program of components without their own binary.
 const PLAYED: &str = "`terrarium component NAME`";
 
-/// Form in which the components of a landscape run, as its host says it.
+/// Form in which the components of a landscape run, as reported by its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ComponentForms {
-    /// `inside` or `processes`; empty: an older build does not say it.
+    /// Form: `inside` or `processes`; empty: reported by an older build.
     pub(crate) form: String,
     /// Names of the components that run as their own binaries.
     pub(crate) binaries: Vec<String>,
-    /// The files of these binaries as the host opened them.
+    /// Files of these binaries as opened by the host.
     pub(crate) files: BTreeMap<String, FileState>,
-    /// Components that `terrarium` plays, and why; empty: there is no binary.
+    /// Components that `terrarium` runs itself, with the reason; empty: there is no binary.
     pub(crate) played: BTreeMap<String, String>,
 }
 
 impl ComponentForms {
-    /// All components run as tasks of the host's process.
+    /// Returns the form in which all components run as tasks of the host's process.
     pub(in crate::live) fn inside() -> Self {
         Self { form: INSIDE.to_owned(), ..Self::default() }
     }
 
-    /// The form in one line, with the programs of processes; None: it is unknown.
+    /// Formats the form on one line, with the programs of processes; None: it is unknown.
     pub(crate) fn line(&self) -> Option<String> {
         let Self { form, binaries, files, played } = self;
         match form.as_str() {
@@ -183,8 +183,8 @@ impl ComponentForms {
         unusable.map(|(name, reason)| format!("{reason}; terrarium plays {name}"))
     }
 
-    /// Warnings about files that are not what the landscape runs, each with what to do. `program`: the file of the host if it was
-    /// replaced; `down` and `up`: commands that restart the landscape.
+    /// Warnings about files that differ from those that the landscape runs, each with a remedy. `program`: file of the host
+    /// if it was replaced; `down` and `up`: commands that restart the landscape.
     pub(crate) fn warnings(&self, program: Option<&Path>, down: &str, up: &str) -> Vec<String> {
         let changed = self.files.values().filter(|file| file.has_changed());
         let (lost, kept): (Vec<&FileState>, Vec<&FileState>) = changed.partition(|file| file.is_overwritten());
@@ -211,7 +211,7 @@ impl ComponentForms {
     }
 }
 
-/// Statement about files whose content was overwritten in place.
+/// Sentence about files whose content was overwritten in place.
 fn overwritten(files: &[&Path], down: &str, up: &str) -> String {
     let (was, of, other) = match files.len() {
         1 => ("was", "the build that the landscape was started with is lost", "one"),
@@ -220,7 +220,7 @@ fn overwritten(files: &[&Path], down: &str, up: &str) -> String {
     format!("{} {was} overwritten: {of}; `{down}` and `{up}` start the other {other}", listed(files))
 }
 
-/// Paths of files; those in the folder of the first one by their names.
+/// Paths of files; names only for files in the folder of the first one.
 fn listed(files: &[&Path]) -> String {
     let folder = files.first().and_then(|first| first.parent());
     let name = |(index, path): (usize, &&Path)| match path.file_name() {
@@ -237,7 +237,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with a file for some components, and the reasons why they are not used.
+    /// A folder with a file for some components, and the reasons for which they are not used.
     #[tokio::test]
     async fn files_that_are_not_binaries_of_this_build_are_named() {
         let folder = std::env::temp_dir().join(format!("terrarium-binaries-{}", std::process::id()));
@@ -263,7 +263,7 @@ mod tests {
             ("gardener-admission-controller", ""),
             ("gardener-extension-provider-local", ""),
         ] {
-            // What the system says of a file that it cannot execute is its own.
+            // The text about a file that cannot be executed comes from the operating system.
             assert_eq!(reason(name).split_inclusive("started: ").next().unwrap_or_default(), expected);
             assert_eq!(binaries.of(name), None);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The file `clock` of a landscape: the dial that its processes read, and the time at which the landscape resumes.
+//! File `clock` of a landscape: the dial that its processes read, and the time at which the landscape resumes.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ const CLOCK: &str = "clock";
 /// Maximum lag of the file behind the log after a process was killed.
 const LAG: TimeDelta = TimeDelta::seconds(1);
 
-/// Shows an instant on the dial.
+/// Function that shows an instant on the dial.
 pub(super) type Turn = Arc<dyn Fn(DateTime<Utc>) + Send + Sync>;
 
 /// Creates the dial that processes read and that keeps the time of a stopped landscape. After a failure of the machine it
-/// may show an earlier instant than the log's last entry, which then counts.
+/// may show an earlier instant than the log's last entry; then the entry counts.
 pub(super) fn dial(directory: &Directory, now: DateTime<Utc>) -> Result<(PathBuf, Turn), Failure> {
     let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", directory.join(CLOCK).display()));
     let path = std::path::absolute(directory.join(CLOCK)).map_err(failed)?;
@@ -35,12 +35,12 @@ pub(super) fn dial(directory: &Directory, now: DateTime<Utc>) -> Result<(PathBuf
     Ok((path, Arc::new(turn)))
 }
 
-/// Time of the clock; `None` if the file is missing, or was torn by a failure of the machine.
+/// Time of the clock; `None`: the file is missing, or was torn by a failure of the machine.
 pub(in crate::live) fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
     Ok(shown(directory)?.and_then(|text| dial::parse(&text).or_else(|| dial::parse_earlier(&text))))
 }
 
-/// Content of the clock's file; `None` if there is none.
+/// Content of the clock's file; `None`: there is no file.
 fn shown(directory: &Directory) -> Result<Option<String>, Failure> {
     let path = directory.join(CLOCK);
     match std::fs::read(&path) {
@@ -72,7 +72,7 @@ pub(super) fn doubt(
 mod tests {
     use super::*;
 
-    /// A clock file that is damaged, missing, or behind the log is reported.
+    /// A clock file that is damaged, missing, or older than the log is reported.
     #[test]
     fn a_clock_is_held_against_the_log() {
         let path = std::env::temp_dir().join(format!("terrarium-clock-{}", std::process::id()));

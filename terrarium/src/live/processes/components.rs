@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The components that this program plays (`terrarium component NAME`).
+//! Components that this program runs itself (`terrarium component NAME`).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use host::kubelet::RunInside;
 use process::{Exit, child};
 
-/// The binaries of all components.
+/// Binaries of all components.
 pub(in crate::live) const BINARIES: [Binary; 7] = [
     ::operator::binary::BINARY,
     ::apiserver::binary::BINARY,

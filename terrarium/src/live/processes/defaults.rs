@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What holds where a configuration says nothing: the settings that act here, and the feature gates of a version.
+//! Defaults of configurations: settings with an effect, and the feature gates of a version.
 //!
-//! **Invariants.** The values are those of the components' own defaults, which read them back as such.
+//! **Invariants.** The values are those of the components' own defaults, which parse them to the same values.
 
 use component::configuration::check_gate;
 use domain::garden::components::Program;
@@ -10,7 +10,7 @@ use domain::skew::releases::{feature_gate, gate_names};
 use gardenlet_sim::gardenlet;
 use serde_json::{Map, Value, json};
 
-/// What a component has by default in an emulated version, as its file or its flags would say it.
+/// Defaults of a component in an emulated version, in the form of its file or flags.
 pub(in crate::live) fn of(program: Program, version: &str) -> Value {
     let mut tree = match program {
         Program::Apiserver => ::apiserver::binary::defaults(),
@@ -26,7 +26,7 @@ pub(in crate::live) fn of(program: Program, version: &str) -> Value {
     tree
 }
 
-/// A configuration with what holds where it says nothing.
+/// Adds defaults to a configuration.
 pub(in crate::live) fn complete(set: &Value, default: &Value) -> Value {
     match (set, default) {
         (Value::Object(set), Value::Object(default)) => {
@@ -42,7 +42,7 @@ pub(in crate::live) fn complete(set: &Value, default: &Value) -> Value {
     }
 }
 
-/// A tree as YAML; what `set` does not say is marked.
+/// Formats a tree as YAML; values that are missing in `set` are marked.
 pub(in crate::live) fn marked(tree: &Value, set: &Value) -> Result<String, yaml::WriteError> {
     let Some(fields) = tree.as_object().filter(|fields| !fields.is_empty()) else {
         let mark = if set.is_null() && !tree.is_null() { MARK } else { "" };
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_set_is_marked() {
+    fn default_values_are_marked() {
         let set = json!({ "kind": "X", "a": { "b": "1h" }, "list": [1, 2] });
         let default = json!({ "a": { "b": "2h", "c": true }, "list": [3], "other": [4, 5] });
         let whole = complete(&set, &default);

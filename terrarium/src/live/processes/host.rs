@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The host process of one landscape.
+//! Host process of one landscape.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -50,17 +50,18 @@ use crate::live::start::Start;
 use crate::live::{Which, executable, kubeconfig, owner, running, up, writes};
 use ops::spelling::counted;
 
-/// Wall time that what a host started has to end, when its directory is gone.
+/// Maximum wall time until the started processes have ended after the directory was removed.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(5);
-/// Wall time that tasks have to end after everything else.
+/// Maximum wall time until tasks have ended, after everything else.
 const LAST_TASKS: Duration = Duration::from_secs(5);
-/// Fact of the log: what the landscape was created with, as `landscape.json` has it.
+/// Key of the creation parameters in the log, with the content of `landscape.json`.
 pub(in crate::live) const FACTS: &str = "landscape";
-/// Wall time for which a host waits for its port, and between two looks at it.
+/// Maximum wall time for which a host waits for its port.
 const PORT_TIMEOUT: TimeDelta = TimeDelta::seconds(3);
+/// Wall time between two checks of the port.
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
-/// Runs the landscape of a directory until a signal ends it, or its owner has ended.
+/// Runs the landscape of a directory until a signal is received or its owner has ended.
 pub(crate) fn run(which: &Which, start: Start) -> ExitCode {
     say_panics(process::child::say);
     let parent = which.parent();
@@ -104,7 +105,8 @@ fn live(directory: &Directory, parent: Option<&Path>, arguments: Start) -> Resul
         let pages = Mount::start(&live, directory, &facts, log.events()).await?;
         live.serve_pages(pages);
         let _registered = running::register(parent, directory);
-        // Who looks at a landscape that does not become ready finds a host that answers.
+        // The host answers while the objects are created, so that commands can examine a landscape that does not become
+        // ready.
         let created = live.run(create_first_objects(live.client().clone(), facts, authorities));
         let begins = async {
             match created.await {
@@ -134,18 +136,18 @@ fn live(directory: &Directory, parent: Option<&Path>, arguments: Start) -> Resul
                 return Err(failure);
             }
         }
-        // A command that comes from now on waits for the next host.
+        // Later commands wait for the next host.
         directory.remove_host();
         let now = live.clock().now();
         turn(now);
         live.stop().await;
         let closed = log.close().await;
-        // Entries that were written since are later.
+        // Entries that were written meanwhile are later.
         turn(now.max(log.last_time()));
         log.healed().iter().for_each(|note| process::child::say(&format!("note: {note}")));
         closed.and(ended)
     });
-    // What cannot be written is not waited for.
+    // Tasks that cannot complete are not waited for.
     runtime.shutdown_timeout(LAST_TASKS);
     ended?;
     match ephemeral {
@@ -158,12 +160,12 @@ fn live(directory: &Directory, parent: Option<&Path>, arguments: Start) -> Resul
     }
 }
 
-/// Creates the objects that a landscape begins with, as far as they are missing.
+/// Creates the initial objects of a landscape, as far as they are missing.
 async fn create_first_objects(client: Client, facts: Facts, authorities: String) -> Result<(), Failure> {
     let mut attempts = Attempts::on(Clock::wall());
     loop {
         match bootstrap::run(&client, &facts, &authorities).await {
-            // Another client writes, or no server answers for Gardener's groups at present. Objects that were created stay.
+            // Another client writes, or no server answers for Gardener's groups at present. Created objects stay.
             Err(Failure::Failed(failure)) if attempts.again().await => {
                 process::child::say(&format!("the beginning is tried again: {failure}"));
             }
@@ -183,8 +185,8 @@ fn discard_damaged(directory: &Directory) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the keys of a new landscape; the certificate of its authority. Only the process that has the directory makes keys
-/// that others read, and they are there before it listens.
+/// Creates the keys of a new landscape; returns the certificate of its authority. Only the process that holds the directory
+/// creates keys for others, and does so before it listens.
 fn make_keys(directory: &Directory, facts: &Facts) -> Result<String, Failure> {
     let landscape = LandscapeAuthority::make(directory)?;
     let authorities = ClusterAuthorities::of(directory, facts.start_time);
@@ -196,8 +198,8 @@ fn make_keys(directory: &Directory, facts: &Facts) -> Result<String, Failure> {
     Ok(landscape.certificate().to_owned())
 }
 
-/// Waits until no process listens on the landscape's port, not for long: a host that was killed lets go of its directory before
-/// it lets go of its port.
+/// Waits until no process listens on the landscape's port, with a short limit: the directory of a killed host is released
+/// before its port.
 async fn free_port(facts: &Facts) {
     let wall = Clock::wall();
     let limit = wall.now() + PORT_TIMEOUT;
@@ -210,14 +212,14 @@ async fn free_port(facts: &Facts) {
     }
 }
 
-/// The event log of a landscape.
+/// Event log of a landscape.
 pub(in crate::live) enum Log {
     Memory(MemoryLog),
     Sled(SledLog),
 }
 
 impl Log {
-    /// Opens it; one that must be there already is not made.
+    /// Opens the log; with `existing`, a missing log is not created.
     pub(in crate::live) fn open(directory: &Directory, facts: &Facts, existing: bool) -> Result<Self, Failure> {
         if facts.log == "memory" {
             let log = facts.history.memory_log().ok_or_else(|| {
@@ -243,12 +245,12 @@ impl Log {
         }
     }
 
-    /// Opens it to be read only.
+    /// Opens the log for reading only.
     pub(in crate::live) fn open_read_only(directory: &Directory) -> Result<Self, Failure> {
         SledLog::open_read_only(directory.join("log")).map(Self::Sled).map_err(|error| refused(&error))
     }
 
-    /// What closing it has made good.
+    /// Messages about damage that was repaired when the log was closed.
     fn healed(&self) -> Vec<String> {
         match self {
             Self::Memory(_) => Vec::new(),
@@ -263,11 +265,11 @@ impl Log {
         }
     }
 
-    /// Counts the starts of the landscape; the number of this one. What the landscape is, is noted with it.
+    /// Counts the starts of the landscape; returns the number of this start. Records the creation parameters as well.
     fn start(&self, facts: &Facts) -> Result<u64, Failure> {
         let Self::Sled(log) = self else { return Ok(1) };
         let last = log.fact("starts").and_then(|text| String::from_utf8(text).ok()?.parse::<u64>().ok());
-        // Where the count is lost, the last writer of the log shows it: no number of a start comes twice.
+        // If the count is lost, it is derived from the last writer of the log: no number of a start is used twice.
         let start = last.unwrap_or(0).max(host::live::start_of(log.highest_writer())) + 1;
         let landscape = serde_json::to_vec(facts).map_err(|error| Failure::Failed(error.to_string()))?;
         log.set_facts([("starts".to_owned(), start.to_string().into_bytes()), (FACTS.to_owned(), landscape)])
@@ -275,7 +277,7 @@ impl Log {
         Ok(start)
     }
 
-    /// Notes what the landscape is, in case its own file is lost.
+    /// Records the creation parameters, in case their own file is lost.
     fn note(&self, facts: &Facts) -> Result<(), Failure> {
         let Self::Sled(log) = self else { return Ok(()) };
         let landscape = serde_json::to_vec(facts).map_err(|error| Failure::Failed(error.to_string()))?;
@@ -283,16 +285,16 @@ impl Log {
             .map_err(|error| Failure::Failed(format!("cannot write to the log: {error}")))
     }
 
-    /// Landscape time of the last entry: time never goes back behind it.
+    /// Landscape time of the last entry: time never goes back before it.
     pub(in crate::live) fn last_time(&self) -> DateTime<Utc> {
         match self {
-            // It is as old as its process.
+            // The log is as old as its process.
             Self::Memory(_) => DateTime::<Utc>::MIN_UTC,
             Self::Sled(log) => log.time(),
         }
     }
 
-    /// Why it takes no writes at present.
+    /// Reason for which the log accepts no writes at present.
     pub(in crate::live) fn trouble(&self) -> Option<Trouble> {
         match self {
             Self::Memory(_) => None,
@@ -300,7 +302,7 @@ impl Log {
         }
     }
 
-    /// Waits until it takes writes again or no more.
+    /// Waits until the log accepts writes again, or stops accepting them.
     pub(in crate::live) async fn trouble_after(&self, known: Option<Trouble>) -> Option<Trouble> {
         match self {
             Self::Memory(_) => std::future::pending().await,
@@ -308,7 +310,7 @@ impl Log {
         }
     }
 
-    /// Looks whether it can be written.
+    /// Checks whether the log can be written.
     pub(in crate::live) async fn look(&self) {
         if let Self::Sled(log) = self {
             log.look().await;
@@ -323,7 +325,7 @@ impl Log {
     }
 }
 
-/// What opening a log found that was not as a clean stop leaves it.
+/// Messages about the recovery of a log that was not closed cleanly.
 pub(in crate::live) fn recovered(recovery: &Recovery) -> Vec<String> {
     let mut notes = Vec::new();
     let Recovery { ends, torn, end_is_unknown, put_back, from_store, .. } = recovery;
@@ -352,12 +354,12 @@ pub(in crate::live) fn recovered(recovery: &Recovery) -> Vec<String> {
     }
     notes.extend(recovery.healed.iter().cloned());
     if let Some(reason) = &recovery.rebuilt {
-        notes.push(format!("the log's store was made anew from its journal: {reason}"));
+        notes.push(format!("the log's store was created again from its journal: {reason}"));
     }
     notes
 }
 
-/// Why a log cannot be opened, and what to do.
+/// Returns the failure for a log that cannot be opened, with a remedy.
 fn refused(error: &OpenError) -> Failure {
     let what = error.to_string();
     match error {
@@ -466,7 +468,7 @@ async fn start(
     Ok((live, facts, turn))
 }
 
-/// Those who sign for the clusters that are no shoots.
+/// Signers of certificates for the clusters except shoots.
 fn own_signers(directory: &Directory, facts: &Facts) -> OwnSigners {
     let authorities = ClusterAuthorities::of(directory, facts.start_time);
     Arc::new(move |cluster| {
@@ -475,7 +477,7 @@ fn own_signers(directory: &Directory, facts: &Facts) -> OwnSigners {
     })
 }
 
-/// Authorities of the clusters that are no shoots. One that cannot be read is none: its clients get 401.
+/// Authorities of the clusters except shoots. An unreadable authority counts as missing: its clients get 401.
 fn own_authorities(directory: &Directory, facts: &Facts) -> OwnAuthorities {
     let authorities = ClusterAuthorities::of(directory, facts.start_time);
     let read = Mutex::<BTreeMap<String, String>>::default();
@@ -492,7 +494,7 @@ fn own_authorities(directory: &Directory, facts: &Facts) -> OwnAuthorities {
     })
 }
 
-/// How this machine reaches what listens there.
+/// Address at which this machine reaches a listener.
 fn within(mut listen: SocketAddr) -> SocketAddr {
     if listen.ip().is_unspecified() {
         let loopback =
@@ -502,30 +504,30 @@ fn within(mut listen: SocketAddr) -> SocketAddr {
     listen
 }
 
-/// Makes pods processes: the binary of the component that the image names, or this program, which plays it.
+/// Starts processes of pods: the binary of the component that the image names, or this program, which runs it.
 struct Launcher {
     seed: u64,
     start: u64,
     authority: LandscapeAuthority,
-    /// Authorities by whose certificates the servers behind the host know it.
+    /// Authorities that sign the certificates of front proxies, by which servers behind the host recognize it.
     front_proxies: String,
     /// Directory of the landscape, absolute.
     directory: PathBuf,
-    /// File of the dial.
+    /// Path of the dial's file.
     dial: PathBuf,
-    /// Binaries of components; None: components run as tasks of this process, except pods that ask for a process, which this
-    /// program plays.
+    /// Binaries of components; None: components run as tasks of this process, except pods that request a process, which
+    /// this program runs.
     binaries: Option<Binaries>,
-    /// Processes that were given a number so far.
+    /// Number of processes that have been given a number.
     launched: AtomicU64,
-    /// Flags with which gardener-apiserver serves as the landscape was created.
+    /// Flags of gardener-apiserver, by the landscape's creation parameters.
     apiserver_flags: Vec<String>,
-    /// Who may do what.
+    /// Authorization mode of the landscape.
     authorization: authorizer::Mode,
 }
 
 impl Launcher {
-    /// The assignment of a process of a program, wherever it runs; `names` are those under which it serves.
+    /// Returns the assignment of a program's process, wherever it runs; `names`: names under which it serves.
     fn assignment(
         &self,
         program: Component,
@@ -536,7 +538,7 @@ impl Launcher {
         let Self { seed, start, authority, front_proxies, launched, .. } = self;
         let user = user_of(program, cluster::seed(cluster).unwrap_or_default(), version);
         let badge = Badge { start: *start, component: program.name().to_owned(), version: version.to_owned() };
-        // A user with a certificate is in this group anyway.
+        // A user with a certificate is in this group in any case.
         let groups: Vec<&str> =
             user.groups.iter().map(|group| &**group).filter(|group| *group != "system:authenticated").collect();
         let serving = match names {
@@ -565,7 +567,7 @@ struct Launching {
     address: SocketAddr,
 }
 
-/// True if the annotation of a pod asks for a process.
+/// True if the annotation of a pod requests a process.
 ///
 /// # Errors
 /// The annotation has another value.
@@ -614,7 +616,7 @@ impl Launch for Launching {
         let is_process = is_process(pod)?;
         let binaries = self.launcher.binaries.as_ref();
         if binaries.is_none() && !is_process {
-            // As the certificate of a process says it.
+            // Same text as in the certificate of a process.
             let component = Some((program.name().into(), version.as_str().into()));
             let user = User { component, ..user_of(program, cluster::seed(cluster).unwrap_or_default(), &version) };
             return Ok(Program { form: Form::Inside { user, run: run_inside(program) }, assignment });
@@ -637,7 +639,7 @@ impl Launch for Launching {
         let Joining { component, instance, version, host } = joining;
         let program = Component::named(component).ok_or_else(|| format!("there is no component {component}"))?;
         if program != Component::Apiserver {
-            return Err(format!("{component} runs beside its host only: a Deployment starts it there"));
+            return Err(format!("{component} runs only together with its host: a Deployment starts it there"));
         }
         if GardenerVersion::parse(version).is_none() {
             return Err(format!("{version:?} is no version of Gardener"));

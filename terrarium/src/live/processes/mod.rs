@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The processes of a landscape: the host, the components that it starts, and what they start with.
+//! Processes of a landscape: the host, the components that it starts, and their start parameters.
 
 pub(crate) mod binaries;
 pub(in crate::live) mod clock_file;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Garden and the Gardenlets that a landscape begins with, and how one that was made without an operator gets one.
+//! Initial Garden and Gardenlets of a landscape, and adoption of a landscape that was created without an operator.
 
 use std::collections::BTreeMap;
 
@@ -18,16 +18,16 @@ use serde_json::{Map, Value, json};
 use crate::live::config;
 use crate::live::directory::Facts;
 
-/// Name of the Garden that a landscape begins with.
+/// Name of the initial Garden of a landscape.
 const GARDEN: &str = "local";
-/// Flags of gardener-apiserver that are no settings of the Garden and are the operator's own.
+/// Flags of gardener-apiserver that are no settings of the Garden, but of the operator itself.
 const HANDED_ON: [&str; 3] = ["profile", "default-domain", "kubernetes-version"];
 
 /// Flags of gardener-apiserver for which a Garden has fields.
 const APISERVER_FIELDS: [(&str, &str); 2] =
     [("featureGates", "featureGates"), ("shoot-admin-kubeconfig-max-expiration", "shootAdminKubeconfigMaxExpiration")];
 
-/// Its Deployment.
+/// Returns the Deployment of gardener-operator.
 pub(in crate::live) fn operator(facts: &Facts, version: &str) -> Deployment {
     let args = [
         format!("--profile={}", facts.profile),
@@ -37,7 +37,7 @@ pub(in crate::live) fn operator(facts: &Facts, version: &str) -> Deployment {
     Program::Operator.deployment(version, 1, &args)
 }
 
-/// The Garden of a new landscape.
+/// Returns the Garden of a new landscape.
 pub(in crate::live) fn garden(kubernetes_version: &str) -> Garden {
     let domain = landscape::DEFAULT_DOMAIN;
     let tree = json!({
@@ -62,7 +62,7 @@ pub(in crate::live) fn garden(kubernetes_version: &str) -> Garden {
     serde_json::from_value(tree).expect("it is a Garden")
 }
 
-/// The Gardenlet of a seed: it follows the operator's version. The name of the Seed is the Gardenlet's.
+/// Returns the Gardenlet of a seed, which follows the operator's version. The name of the Seed is that of the Gardenlet.
 pub(in crate::live) fn gardenlet(seed: &Seed, version: &str, mut configuration: Value) -> Gardenlet {
     if let Some(metadata) = configuration.pointer_mut("/seedConfig/metadata").and_then(Value::as_object_mut) {
         metadata.remove("name");
@@ -85,17 +85,17 @@ pub(in crate::live) fn gardenlet(seed: &Seed, version: &str, mut configuration: 
     serde_json::from_value(tree).expect("it is a Gardenlet")
 }
 
-/// What a landscape without an operator was set to.
+/// Settings of a landscape without an operator.
 #[derive(Debug, Default)]
 pub(in crate::live) struct Adopted {
     /// Version of gardener-apiserver, and so of the operator; `None`: there is no gardener-apiserver.
     pub(in crate::live) version: Option<String>,
-    /// What the Garden cannot say, as ConfigMaps.
+    /// ConfigMaps with settings for which the Garden has no field.
     pub(in crate::live) overrides: Vec<ConfigMap>,
 }
 
-/// Puts what Deployments and ConfigMaps of a landscape without an operator say into its Garden; what that has no field for
-/// is returned.
+/// Copies settings from the Deployments and ConfigMaps of a landscape without an operator to its Garden; returns the
+/// settings for which the Garden has no field.
 pub(in crate::live) fn adopt(garden: &mut Garden, deployments: &[Deployment], maps: &[ConfigMap]) -> Adopted {
     let mut adopted = Adopted::default();
     let gardener = &mut garden.spec.virtual_cluster.gardener;
@@ -136,7 +136,7 @@ pub(in crate::live) fn adopt(garden: &mut Garden, deployments: &[Deployment], ma
     adopted
 }
 
-/// The ConfigMap with what the Garden has no field for.
+/// Returns the ConfigMap with settings for which the Garden has no field.
 pub(in crate::live) fn overrides(component: Component, tree: &Value) -> Option<ConfigMap> {
     let text = yaml::to_string(tree).ok()?;
     let metadata = ObjectMeta {
@@ -147,7 +147,7 @@ pub(in crate::live) fn overrides(component: Component, tree: &Value) -> Option<C
     Some(ConfigMap { metadata, data: [(CONFIGURATION_KEY.to_owned(), text)].into(), ..ConfigMap::default() })
 }
 
-/// What a Garden has a field for, of a component's configuration or flags; null where it is not set.
+/// Settings in a component's configuration or flags for which a Garden has fields; null if unset.
 pub(in crate::live) fn owned(component: Component, tree: &Value) -> Map<String, Value> {
     let fields: &[(&str, &str)] = match component {
         Component::Apiserver => &APISERVER_FIELDS,
@@ -169,7 +169,7 @@ pub(in crate::live) const fn field(component: Component) -> &'static str {
     }
 }
 
-/// The Deployment of a seed's gardenlet, as gardenlet itself would have it.
+/// Returns the Deployment of a seed's gardenlet, in the form that gardenlet itself uses.
 pub(in crate::live) fn gardenlet_deployment(
     gardenlet: &Gardenlet,
     profile: &str,

@@ -26,7 +26,7 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    /// The flags of a process that accepts them.
+    /// Returns the flags for a process that accepts these losses.
     pub(in crate::live) fn flags(self) -> impl Iterator<Item = &'static str> {
         let flags = [(self.start_empty, "--start-empty"), (self.discard_damaged, "--discard-damaged")];
         flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The CloudProfile that Shoots name and no manifest has: it offers what they ask for, and nothing else.
+//! Generated CloudProfile for Shoots whose profile is missing in the manifests: it offers exactly what they require.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::{list, string};
 use ops::manifests::Manifest;
 
-/// Kubernetes version where no Shoot names one: the newest that the emulated release supports.
+/// Default Kubernetes version: the newest that the emulated release supports.
 const KUBERNETES: &str = "1.33.0";
-/// Machine image where no Shoot names one, and its version.
+/// Default machine image, and its version.
 const IMAGE: (&str, &str) = ("gardenlinux", "1592.1.0");
 const ARCHITECTURE: &str = "amd64";
 
-/// The CloudProfile that a Shoot or a NamespacedCloudProfile builds on: kind and name.
+/// Returns kind and name of the CloudProfile that a Shoot or a NamespacedCloudProfile refers to.
 pub(super) fn reference(manifest: &Manifest) -> Option<(String, String)> {
     let spec = &manifest.object["spec"];
     let (field, by_name) = match manifest.kind() {
@@ -35,23 +35,23 @@ pub(super) fn reference(manifest: &Manifest) -> Option<(String, String)> {
     Some((reference.kind, reference.name))
 }
 
-/// What is asked of a CloudProfile.
+/// Requirements on a CloudProfile.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct Requirements {
     provider: Option<String>,
     versions: BTreeSet<String>,
-    /// Version of an image → architectures, and container runtimes.
+    /// Architectures and container runtimes by image and version.
     images: BTreeMap<(String, String), (BTreeSet<String>, BTreeSet<String>)>,
     in_place: bool,
-    /// Name → architecture.
+    /// Architectures by machine type.
     machine_types: BTreeMap<String, String>,
     volume_types: BTreeSet<String>,
-    /// Name → zones.
+    /// Zones by region.
     regions: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Wanted {
-    /// Adds what a Shoot asks for.
+impl Requirements {
+    /// Adds the requirements of a Shoot.
     pub(super) fn shoot(&mut self, shoot: &Manifest) {
         let spec = &shoot.object["spec"];
         self.provider.get_or_insert_with(|| string(&spec["provider"]["type"]).to_owned());
@@ -77,7 +77,7 @@ impl Wanted {
         }
     }
 
-    /// Adds what a NamespacedCloudProfile takes for granted: the versions whose expiration it moves.
+    /// Adds the requirements of a NamespacedCloudProfile: the versions whose expiration it changes.
     pub(super) fn namespaced(&mut self, profile: &Manifest) {
         let spec = &profile.object["spec"];
         for version in list(&spec["kubernetes"]["versions"]) {
@@ -97,7 +97,7 @@ impl Wanted {
         self.versions.extend(version.as_str().map(full));
     }
 
-    /// The CloudProfile that offers it all.
+    /// Returns the CloudProfile that offers all of it.
     pub(super) fn object(mut self, name: &str) -> Value {
         if self.versions.is_empty() {
             self.versions.insert(KUBERNETES.to_owned());
@@ -155,7 +155,7 @@ impl Wanted {
     }
 }
 
-/// A version of which only the beginning is given, with zeros for the rest.
+/// Completes a version prefix with zeros.
 fn full(version: &str) -> String {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let parts = version.split('.').count();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a landscape already has when a user applies manifests to it, and a file does not: projects, credentials,
-//! seeds, extensions.
+//! Additions to manifests: objects that exist in a landscape but not in a file, namely projects, credentials, seeds and
+//! extensions.
 //!
-//! Pure: manifests in, a plan out. Everything added is named in a note, so that a user does not take it for their own.
+//! Pure: manifests in, a plan out. Every addition is named in a note, so that users can tell it from their own objects.
 
 mod cloud_profile;
 
@@ -17,26 +17,26 @@ use serde_json::{Value, json};
 
 use ops::manifests::{Manifest, Origin};
 
-/// What to do, in order.
+/// Objects to create, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
-    /// Objects that need no project: cluster-scoped ones, and those of namespaces that exist.
+    /// Objects without a project: cluster-scoped ones, and those of existing namespaces.
     pub(crate) first: Vec<Manifest>,
     /// Objects of project namespaces, without Shoots.
     pub(crate) second: Vec<Manifest>,
-    /// The Shoots that are simulated.
+    /// Simulated Shoots.
     pub(crate) shoots: Vec<Manifest>,
     /// Objects that refer to Shoots.
     pub(crate) last: Vec<Manifest>,
     /// Seeds, given or added; each gets a gardenlet.
     pub(crate) seeds: Vec<Manifest>,
-    /// Whether the manifests name their Seeds, so that the landscape's own is not wanted.
+    /// True if the manifests contain Seeds, so that the landscape's default Seed is not used.
     pub(crate) seeds_are_given: bool,
-    /// What was added, for a person.
+    /// Notes on the additions, for users.
     pub(crate) notes: Vec<String>,
 }
 
-/// Kinds in the order in which they depend on one another; what is not listed comes last.
+/// Kinds in the order of their dependencies; other kinds are last.
 const ORDER: &[&str] = &[
     "Namespace",
     "Secret",
@@ -58,7 +58,7 @@ const ORDER: &[&str] = &[
 /// Kinds whose objects refer to a Shoot and are refused without it.
 const OF_SHOOTS: &[&str] = &["ManagedSeed", "ManagedSeedSet", "Bastion", "ShootState"];
 
-/// Seed that every landscape has to which no other is given; its provider and region are called like it.
+/// Default Seed, unless others are given; its provider and region have the same name.
 const DEFAULT_SEED: &str = "local";
 
 /// Namespaces of cluster `garden` that exist from the start.
@@ -67,7 +67,7 @@ const EXISTING_NAMESPACES: &[&str] = &["", "default", "garden", "kube-system", "
 /// Extension kind and type.
 pub(crate) type ExtensionType = (&'static str, String);
 
-/// Plans the manifests for a release; `registered` are the extensions that the landscape has anyway.
+/// Plans the manifests for a release; `registered`: extensions that the landscape has in any case.
 pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType>, release: Release) -> Plan {
     let mut completion = Completion { given: manifests, added: Vec::new(), notes: Vec::new() };
     completion.unreadable_image_versions(release);
@@ -95,8 +95,8 @@ pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType
     plan
 }
 
-/// Correction of a Shoot that was refused because it refers to two CloudProfiles, or by a field that does not count in the
-/// release; None: refused for another reason.
+/// Correction of a Shoot that was refused because it refers to two CloudProfiles, or by a field that the release ignores;
+/// None: refused for another reason.
 pub(crate) fn correction(manifest: &Manifest, refusal: &str) -> Option<String> {
     let spec = &manifest.object["spec"];
     let (old, new) = (string(&spec["cloudProfileName"]), &spec["cloudProfile"]);
@@ -124,8 +124,8 @@ struct Completion {
 }
 
 impl Completion {
-    /// Leaves out one of `cloudProfile` and `cloudProfileName` of Shoots that have both with the same name, as a server prints
-    /// them: a new Shoot may have one of both only, in older releases the name.
+    /// Removes one of `cloudProfile` and `cloudProfileName` from Shoots that have both with the same name, as printed by a
+    /// server: a new Shoot may have only one of them, in older releases the name.
     fn doubled_references(&mut self, release: Release) {
         let (left, other, why) = if counts_by_name(release) {
             ("cloudProfile", "cloudProfileName", "what counts in this release")
@@ -197,8 +197,8 @@ impl Completion {
         }
     }
 
-    /// CloudProfiles that Shoots and NamespacedCloudProfiles build on, when none is given: beside one that is, another
-    /// name is rather a slip.
+    /// Adds CloudProfiles for Shoots and NamespacedCloudProfiles if none is given: if one is given, a different name is
+    /// more likely a typing error.
     fn cloud_profiles(&mut self) {
         if !self.of_kind("CloudProfile").is_empty() {
             return;
@@ -212,7 +212,7 @@ impl Completion {
             let is_it = |profile: &&Manifest| profile.namespace() == shoot.namespace() && profile.name() == name;
             Some(cloud_profile::reference(profiles.iter().find(is_it)?)?.1)
         };
-        let mut missing: BTreeMap<String, (cloud_profile::Wanted, Manifest)> = BTreeMap::new();
+        let mut missing: BTreeMap<String, (cloud_profile::Requirements, Manifest)> = BTreeMap::new();
         for manifest in
             self.given.iter().filter(|manifest| matches!(manifest.kind(), "Shoot" | "NamespacedCloudProfile"))
         {
@@ -286,8 +286,8 @@ impl Completion {
         }
     }
 
-    /// Leaves out image versions whose numbers have leading zeros (`18.04.1`) if the release refuses them: published
-    /// manifests have them.
+    /// Removes image versions whose numbers have leading zeros (`18.04.1`) if the release refuses them: published manifests
+    /// contain them.
     fn unreadable_image_versions(&mut self, release: Release) {
         for manifest in self.given.iter_mut().filter(|manifest| manifest.kind() == "CloudProfile") {
             let profile = manifest.name().to_owned();
@@ -298,7 +298,7 @@ impl Completion {
                 let count = versions.len();
                 versions.retain(|version| {
                     let version = string(&version["version"]);
-                    // Anything else that cannot be read is the server's to refuse.
+                    // Other invalid versions are refused by the server.
                     let is_read = Version::parse(version).is_err() || Version::parse_in(version, release).is_ok();
                     if !is_read {
                         self.notes.push(format!(
@@ -320,7 +320,7 @@ impl Completion {
         }
     }
 
-    /// Secrets and ConfigMaps that Shoots and Seeds name.
+    /// Adds the Secrets and ConfigMaps that Shoots and Seeds refer to.
     fn references(&mut self) {
         for shoot in self.of_kind("Shoot") {
             let namespace = shoot.namespace().to_owned();
@@ -375,8 +375,8 @@ impl Completion {
         }
     }
 
-    /// A Seed for every Shoot that names one which is not given, and one for each provider type and region when no
-    /// Seed is given at all.
+    /// Adds a Seed for every Shoot that names a missing one, and one for each provider type and region if no Seed is given
+    /// at all.
     fn seeds(&mut self) {
         let none_given = self.of_kind("Seed").is_empty();
         let mut labels: BTreeMap<String, Value> = BTreeMap::new();
@@ -420,7 +420,7 @@ impl Completion {
                     "dns": {
                         "provider": {
                             "type": "local",
-                            // Each release reads the reference that it knows.
+                            // Each release reads the form of reference that it knows.
                             "secretRef": {"name": "internal-domain", "namespace": namespace::GARDEN},
                             "credentialsRef": secret,
                         },
@@ -434,7 +434,7 @@ impl Completion {
         }
     }
 
-    /// Registrations for extension types that no manifest registers.
+    /// Adds registrations for extension types without a registration in the manifests.
     fn extensions(&mut self, registered: &BTreeSet<ExtensionType>) {
         let mut used: BTreeMap<ExtensionType, Manifest> = BTreeMap::new();
         for manifest in self.all() {
@@ -481,7 +481,7 @@ const EXTENSION_KINDS: &[&str] = &[
     "Worker",
 ];
 
-/// The extension kinds and types that a Shoot or Seed uses (upstream: plugin/pkg/global/extensionvalidation).
+/// Returns the extension kinds and types that a Shoot or Seed uses (upstream: plugin/pkg/global/extensionvalidation).
 fn extension_types(manifest: &Manifest) -> Vec<ExtensionType> {
     let spec = &manifest.object["spec"];
     let mut types = Vec::new();

@@ -166,7 +166,7 @@ fn a_shoot_without_the_name_that_counts_gets_a_remedy() {
     };
     let expected = "write `cloudProfileName: big` in its spec; `cloudProfile` counts since Gardener v1.101";
     assert_eq!(hint(SHOOT).as_deref(), Some(expected));
-    // Up to 1.91 the field is ignored, and the manifest does not have it any more.
+    // Up to 1.91 the field is ignored, and removed from the manifest.
     assert_eq!(hint(&SHOOT.replace("  cloudProfile: {name: big}\n", "")), Some(expected.replace("big", "NAME")));
     assert_eq!(hint(&SHOOT.replace("cloudProfile: {name: big}", "cloudProfileName: big")), None);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What lists show of objects: rows of some hundred bytes, and the maps that hold them.
+//! Rows of lists, some hundred bytes per object, and the maps that hold them.
 
 mod shoot;
 mod texts;
@@ -24,26 +24,26 @@ pub use self::texts::{Text, Texts, Words};
 use super::resource;
 use crate::world::ProfileKey;
 
-/// Rows by `NAMESPACE/NAME`; of objects without a namespace by name.
+/// Rows by `NAMESPACE/NAME`; objects without a namespace by name.
 pub type Map<R> = RedBlackTreeMapSync<Arc<str>, Arc<R>>;
 
-/// What a CloudProfile offers. There are few of them: the specification is whole.
+/// A CloudProfile. There are few of them, so the row has the whole specification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProfileRow {
-    /// What it is referred to as.
+    /// Key by which Shoots refer to the profile.
     pub key: ProfileKey,
-    /// Of a NamespacedCloudProfile what its status says.
+    /// Offered versions and types; for a NamespacedCloudProfile those in its status.
     pub offered: CloudProfileSpec,
 }
 
 impl ProfileRow {
-    /// Of a CloudProfile.
+    /// Returns the row of a CloudProfile.
     pub fn of(profile: &CloudProfile) -> Self {
         let key = ProfileKey { namespace: None, name: profile.metadata.name.clone() };
         Self { key, offered: profile.spec.clone() }
     }
 
-    /// Of a NamespacedCloudProfile.
+    /// Returns the row of a NamespacedCloudProfile.
     pub fn of_namespaced(profile: &NamespacedCloudProfile) -> Self {
         let meta = &profile.metadata;
         let key = ProfileKey { namespace: Some(meta.namespace.clone()), name: meta.name.clone() };
@@ -54,16 +54,16 @@ impl ProfileRow {
 /// A Project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectRow {
-    /// Its name.
+    /// Name of the Project.
     pub name: String,
-    /// Its namespace; empty: none yet.
+    /// Namespace of the Project; empty: none yet.
     pub namespace: String,
     /// `status.phase`.
     pub phase: String,
 }
 
 impl ProjectRow {
-    /// Of a Project.
+    /// Returns the row of a Project.
     pub fn of(project: &Project) -> Self {
         Self {
             name: project.metadata.name.clone(),
@@ -76,18 +76,18 @@ impl ProjectRow {
 /// A Seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeedRow {
-    /// Its name.
+    /// Name of the Seed.
     pub name: String,
-    /// Version of its gardenlet; empty: it has not said.
+    /// Version of its gardenlet; empty: not reported.
     pub gardener: String,
-    /// Its Kubernetes version; empty: not known.
+    /// Kubernetes version of the Seed; empty: unknown.
     pub kubernetes: String,
     /// `status.conditions`.
     pub conditions: Arc<[ConditionRow]>,
 }
 
 impl SeedRow {
-    /// Of a Seed.
+    /// Returns the row of a Seed.
     pub fn of(seed: &Seed) -> Self {
         let status = &seed.status;
         Self {
@@ -102,16 +102,16 @@ impl SeedRow {
 /// A Deployment of a component of Gardener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComponentRow {
-    /// Its name.
+    /// Name of the Deployment.
     pub name: String,
-    /// Tag of its image; empty: it has none.
+    /// Tag of its image; empty: the image has no tag.
     pub version: String,
-    /// Wanted, updated and ready pods.
+    /// Numbers of desired, updated and ready pods.
     pub replicas: (i32, i32, i32),
 }
 
 impl ComponentRow {
-    /// Of a Deployment.
+    /// Returns the row of a Deployment.
     pub fn of(deployment: &Deployment) -> Self {
         let containers = &deployment.spec.template.spec.containers;
         let image = containers.first().map(|container| container.image.as_str()).unwrap_or_default();
@@ -126,12 +126,12 @@ impl ComponentRow {
     }
 }
 
-/// Machines or Nodes of a Shoot, counted.
+/// Number of a Shoot's Machines or Nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// All of them.
+    /// Total number.
     pub all: i64,
-    /// Machines that are `Running`, Nodes that are `Ready`.
+    /// Number of Machines in phase `Running`, or of Nodes that are `Ready`.
     pub ready: i64,
 }
 
@@ -141,30 +141,30 @@ impl Count {
     }
 }
 
-/// Rows at a revision. Cheap to clone: what is the same is shared.
+/// Rows at a revision. Cheap to clone: unchanged rows are shared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// Shoots, by namespace and name.
+    /// Shoots by `NAMESPACE/NAME`.
     pub shoots: Map<ShootRow>,
-    /// All of Shoots but metadata and status, in the log's bytes, by the same names.
+    /// Shoots without metadata and status, in the log's bytes, by the same names.
     pub specs: RedBlackTreeMapSync<Arc<str>, Bytes>,
     /// CloudProfiles by name, NamespacedCloudProfiles by `NAMESPACE/NAME`.
     pub profiles: Map<ProfileRow>,
-    /// Projects, by name.
+    /// Projects by name.
     pub projects: Map<ProjectRow>,
-    /// Seeds, by name.
+    /// Seeds by name.
     pub seeds: Map<SeedRow>,
     /// Deployments of Gardener's components in cluster `runtime`, by `NAMESPACE/NAME`.
     pub components: Map<ComponentRow>,
-    /// Instances that run, by the names of their Leases.
+    /// Running instances by the names of their Leases.
     pub instances: Map<Instance>,
-    /// Machines by the namespace of the control plane, which is the Shoot's technical ID.
+    /// Machines by the control plane's namespace, which is the Shoot's technical ID.
     pub machines: RedBlackTreeMapSync<Arc<str>, Count>,
-    /// Nodes by the cluster, whose name is the Shoot's technical ID.
+    /// Nodes by cluster, whose name is the Shoot's technical ID.
     pub nodes: RedBlackTreeMapSync<Arc<str>, Count>,
 }
 
-/// What a resource's objects are in the rows.
+/// Part of the rows to which a resource belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Shoots,
@@ -178,7 +178,7 @@ pub(super) enum Part {
     Nodes,
 }
 
-/// Resources of which there are rows, as keys of the log name them.
+/// Resources that have rows, by their names in keys of the log.
 const RESOURCES: [(&str, Part); 9] = [
     (resource::SHOOTS, Part::Shoots),
     (resource::CLOUD_PROFILES, Part::CloudProfiles),
@@ -191,13 +191,13 @@ const RESOURCES: [(&str, Part); 9] = [
     ("/nodes", Part::Nodes),
 ];
 
-/// Resources of which there are rows, as keys of the log name them.
+/// Names of the resources that have rows, as in keys of the log.
 pub fn resources() -> impl Iterator<Item = &'static str> {
     RESOURCES.iter().map(|(resource, _)| *resource)
 }
 
 impl Part {
-    /// Of an object's key; `None`: no row has anything of it.
+    /// Returns the part of an object's key; `None`: its resource has no rows.
     pub(super) fn of(key: &Key) -> Option<Self> {
         let (_, part) = RESOURCES.iter().find(|(resource, _)| **resource == *key.resource)?;
         let is_shown = match part {
@@ -208,7 +208,7 @@ impl Part {
         is_shown.then_some(*part)
     }
 
-    /// The name under which the rows have what an object is in them.
+    /// Returns the name of an object in the rows.
     pub(super) fn name(self, key: &Key) -> Arc<str> {
         match self {
             Self::Instances => key.name.clone(),
@@ -221,24 +221,25 @@ impl Part {
 }
 
 impl Rows {
-    /// What an entry does to them.
+    /// Applies an entry to the rows.
     pub fn forwards(&mut self, entry: &Entry, texts: &mut Texts) {
         self.change(entry, before(entry), after(entry), texts);
     }
 
-    /// What undoing an entry does to them.
+    /// Reverts an entry.
     pub fn backwards(&mut self, entry: &Entry, texts: &mut Texts) {
         self.change(entry, after(entry), before(entry), texts);
     }
 
     fn change(&mut self, entry: &Entry, from: Option<Version<'_>>, to: Option<Version<'_>>, texts: &mut Texts) {
-        // Heartbeats are no history, and say nothing that is in a row.
+        // Heartbeats are not part of the history, and change no row.
         if !entry.volatile {
             self.put(&entry.key, from, to, texts, None);
         }
     }
 
-    /// An object that was `from` is `to`. What is the same in rows of another moment, `like`, is shared with them.
+    /// Replaces the state `from` of an object with `to`. Values equal to those in `like`, the rows of another moment, are
+    /// shared.
     pub fn put(
         &mut self,
         key: &Key,
@@ -272,8 +273,8 @@ impl Rows {
         }
     }
 
-    /// A Shoot is `to`. There are many, and most entries of theirs leave the specification as it is: it is read only when its
-    /// bytes are others.
+    /// Replaces the state of a Shoot. Shoots are many, and most of their entries do not change the specification: it is
+    /// decoded only when its bytes have changed.
     fn shoot(&mut self, name: Arc<str>, to: Option<Version<'_>>, texts: &mut Texts, like: Option<&Self>) {
         let of = |rows: &Self| Some((rows.shoots.get(&name)?.clone(), rows.specs.get(&name)?.clone()));
         let known = of(self).or_else(|| like.and_then(of));
@@ -307,7 +308,7 @@ impl Rows {
     }
 }
 
-/// An object as a change left it, and the revision of that change.
+/// State of an object after a change, with the revision of that change.
 pub type Version<'a> = (Revision, &'a Sections);
 
 fn before(entry: &Entry) -> Option<Version<'_>> {
@@ -318,7 +319,7 @@ fn after(entry: &Entry) -> Option<Version<'_>> {
     (entry.verb != Verb::Delete).then_some((entry.revision, &entry.object))
 }
 
-/// The object that sections are, without its managed fields: no row has them, and they are long.
+/// Decodes an object from its sections, without its managed fields, which are long and not in any row.
 pub fn read<K: Resource>((revision, sections): Version<'_>) -> Option<K> {
     let [identity, metadata, _, rest, status] = sections.parts.clone();
     let managed_fields = Bytes::from_static(b"}");

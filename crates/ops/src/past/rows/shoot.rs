@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What lists show of a Shoot.
+//! Row of a Shoot.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use domain::reconcile::{is_confined, is_hibernation_enabled};
 use super::texts::{Text, Texts, Words};
 use crate::world::ProfileKey;
 
-/// Annotations that no page shows and no rule reads, and that are long.
+/// Long annotation that no page shows and no rule reads.
 const LONG: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// A condition, in short.
+/// Summary of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionRow {
-    /// What it says.
+    /// Type, status, reason and message.
     pub words: Arc<Words>,
-    /// Since when it has this status.
+    /// Time of the last change of the status.
     pub since: DateTime<Utc>,
 }
 
@@ -48,7 +48,7 @@ impl ConditionRow {
     }
 }
 
-/// The last operation of a Shoot.
+/// Last operation of a Shoot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationRow {
     /// `Create`, `Reconcile`, `Delete`, `Migrate`, `Restore`.
@@ -57,45 +57,45 @@ pub struct OperationRow {
     pub state: Text,
     /// Progress of the operation in percent, 0 to 100.
     pub progress: i32,
-    /// When it was written.
+    /// Time of the last update of the operation.
     pub time: DateTime<Utc>,
 }
 
 /// A worker pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolRow {
-    /// Its name.
+    /// Name of the pool.
     pub name: Text,
-    /// Name of its machine image; empty: none is set.
+    /// Name of its machine image; empty: not set.
     pub image: Text,
     /// Version of the image.
     pub image_version: Text,
-    /// A Kubernetes version of its own.
+    /// Kubernetes version of the pool; `None`: that of the control plane.
     pub kubernetes: Option<Text>,
-    /// Least and most nodes.
+    /// Minimum and maximum number of nodes.
     pub nodes: (i32, i32),
 }
 
-/// What a row has of a Shoot's specification. It seldom changes, and rows of many moments share it.
+/// Part of a Shoot's specification. It rarely changes, so rows of many moments share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecRow {
     /// `spec.kubernetes.version`.
     pub kubernetes: Text,
-    /// The profile that it refers to.
+    /// Profile to which the Shoot refers.
     pub profile: ProfileKey,
-    /// Type of the provider.
+    /// Type of its provider.
     pub provider: Text,
-    /// `spec.purpose`; empty: none.
+    /// `spec.purpose`; empty: not set.
     pub purpose: Text,
     /// `spec.seedName`.
     pub seed: Option<Text>,
-    /// Whether it is to be hibernated.
+    /// True if hibernation is requested.
     pub hibernates: bool,
-    /// Whether changes wait for the maintenance window.
+    /// True if roll-outs of specification changes are confined to the maintenance window.
     pub confines: bool,
-    /// Begin and end of the maintenance window, as they are written.
+    /// Begin and end of the maintenance window, as written.
     pub window: Option<(Text, Text)>,
-    /// Its worker pools.
+    /// Worker pools.
     pub pools: Box<[PoolRow]>,
 }
 
@@ -137,31 +137,31 @@ impl SpecRow {
 pub struct ShootRow {
     /// Namespace of its Project.
     pub namespace: Text,
-    /// Its name.
+    /// Name of the Shoot.
     pub name: Text,
     /// Revision of its last change.
     pub revision: u64,
-    /// When it was created.
+    /// Creation time.
     pub created: DateTime<Utc>,
-    /// When its deletion was asked for.
+    /// Time of the deletion request; `None`: not being deleted.
     pub deleted: Option<DateTime<Utc>>,
     /// Labels.
     pub labels: Arc<[(Text, Text)]>,
-    /// Annotations, without the one of `kubectl apply`.
+    /// Annotations, without that of `kubectl apply`.
     pub annotations: Arc<[(Text, Text)]>,
-    /// What the specification says.
+    /// Fields of the specification.
     pub spec: Arc<SpecRow>,
-    /// Name of its control plane, `shoot--PROJECT--NAME`; empty: it has none yet.
+    /// Namespace of its control plane, `shoot--PROJECT--NAME`; empty: not created yet.
     pub technical_id: Text,
     /// `status.seedName`.
     pub seed: Option<Text>,
-    /// Version of the gardenlet that reconciled it last; empty: none has.
+    /// Version of the gardenlet that reconciled it last; empty: not reconciled yet.
     pub gardener: Text,
-    /// Whether it is hibernated.
+    /// True if it is hibernated.
     pub is_hibernated: bool,
-    /// Whether changes of its specification have not been rolled out yet.
+    /// True if changes of its specification have not been rolled out yet.
     pub is_behind: bool,
-    /// Whether nothing of its status has a say in what maintenance will do, but what is in the row.
+    /// True if maintenance depends on no part of its status that is missing in the row.
     pub is_plain: bool,
     /// `status.lastOperation`.
     pub operation: Option<OperationRow>,
@@ -174,7 +174,7 @@ pub struct ShootRow {
 }
 
 impl ShootRow {
-    /// Of a Shoot.
+    /// Returns the row of a Shoot.
     pub fn of(shoot: &Shoot) -> Self {
         let mut texts = Texts::default();
         let spec = Arc::new(SpecRow::of(shoot, &mut texts));
@@ -212,7 +212,7 @@ impl ShootRow {
         }
     }
 
-    /// Takes from another row of the same Shoot what is the same.
+    /// Shares values with another row of the same Shoot where they are equal.
     pub(super) fn share(&mut self, known: &Self) {
         fn same<T: ?Sized + PartialEq>(own: &mut Arc<T>, known: &Arc<T>) {
             if own == known {
@@ -228,17 +228,17 @@ impl ShootRow {
         same(&mut self.constraints, &known.constraints);
     }
 
-    /// `NAMESPACE/NAME`.
+    /// Returns `NAMESPACE/NAME`.
     pub fn key(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// The Seed that it is on or goes to.
+    /// Seed that the Shoot is on, or is scheduled to.
     pub fn placed(&self) -> Option<&Text> {
         self.seed.as_ref().or(self.spec.seed.as_ref())
     }
 
-    /// What decides when the Shoot's maintenance is due: a Shoot with nothing else is written over.
+    /// Writes the fields that decide when maintenance is due to an otherwise empty Shoot.
     pub fn schedule(&self, shoot: &mut Shoot) {
         let metadata = &mut shoot.metadata;
         (*self.namespace).clone_into(&mut metadata.namespace);
@@ -255,8 +255,8 @@ impl ShootRow {
         maintenance.confine_spec_update_rollout = Some(self.spec.confines);
     }
 
-    /// The Shoot as far as its row and its specification, as the log has it, tell: of its status what the row has. `None`: the
-    /// specification cannot be read.
+    /// Returns the Shoot with its specification as in the log, and the status as far as the row has it. `None`: the
+    /// specification cannot be decoded.
     pub fn shoot(&self, spec: &Bytes) -> Option<Shoot> {
         let whole = [b"{\"metadata\":{}", &spec[..], b"}"].concat();
         let mut shoot = Shoot::read(&whole).ok()?;

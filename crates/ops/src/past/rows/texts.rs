@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Texts that many rows have, each kept once.
+//! Texts that many rows share, each stored once.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use rustc_hash::FxHashSet;
 
-/// A text that is kept once, however many rows have it.
+/// A text that is stored once for all rows.
 pub type Text = Arc<str>;
 
-/// What a condition says in words: a few sentences that most Shoots' conditions have.
+/// Texts of a condition: a few combinations are shared by most conditions of Shoots.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Words {
     /// Type of the condition: `APIServerAvailable`.
     pub name: Text,
     /// `True`, `False`, `Unknown`, `Progressing`.
     pub status: Text,
-    /// In one word.
+    /// Reason, one word in camel case.
     pub reason: Text,
-    /// In a sentence.
+    /// Message, a sentence.
     pub message: Text,
 }
 
-/// Texts that many rows have.
+/// Texts that many rows share.
 ///
-/// **Invariant.** Texts that no row has any more go when there are twice as many as after the last look.
+/// **Invariant.** Unused texts are removed when their number has doubled since the last removal.
 #[derive(Debug, Default)]
 pub struct Texts {
     known: FxHashSet<Text>,
@@ -35,7 +35,7 @@ pub struct Texts {
     looked_bytes: usize,
 }
 
-/// Texts that are kept before somebody looks whether they are used.
+/// Number of texts below which unused ones are not removed.
 const FEW: usize = 1024;
 
 impl Texts {
@@ -52,7 +52,7 @@ impl Texts {
         text
     }
 
-    /// The words of a condition.
+    /// Returns the texts of a condition.
     pub(super) fn words(&mut self, [name, status, reason, message]: [&str; 4]) -> Arc<Words> {
         let words =
             Words { name: self.of(name), status: self.of(status), reason: self.of(reason), message: self.of(message) };
@@ -68,7 +68,7 @@ impl Texts {
         words
     }
 
-    /// Bytes in memory of their own: a part of an entry of the log would keep all of it.
+    /// Returns a copy of bytes: a slice of a log entry would keep the whole entry in memory.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Bytes {
         if let Some(known) = self.bytes.get(bytes) {
             return known.clone();

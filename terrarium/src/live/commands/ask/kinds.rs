@@ -8,7 +8,7 @@ use crate::failure::Failure;
 pub(crate) use ops::read::path;
 use ops::spelling::distance;
 
-/// The kind with a name, in a cluster (in its name for paths, or `*`).
+/// Returns the kind with a name in a cluster (by its name in paths, or `*`).
 ///
 /// # Errors
 /// No kind of the cluster has the name.
@@ -42,12 +42,12 @@ pub(crate) fn find(cluster: &str, name: &str) -> Result<&'static ResourceInfo, F
     })
 }
 
-/// `core.gardener.cloud/v1beta1`, `v1`.
+/// Group and version of a kind, for example `core.gardener.cloud/v1beta1` or `v1`.
 pub(crate) fn api_version(row: &ResourceInfo) -> String {
     if row.group.is_empty() { row.version.to_owned() } else { format!("{}/{}", row.group, row.version) }
 }
 
-/// `shoot.core.gardener.cloud`, `pod`.
+/// Name of a kind with its group, for example `shoot.core.gardener.cloud` or `pod`.
 pub(crate) fn full_name(row: &ResourceInfo) -> String {
     if row.group.is_empty() { row.singular.to_owned() } else { format!("{}.{}", row.singular, row.group) }
 }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lines of a body as they come: watches, and what processes print.
+//! Lines of a body as they are received: watches, and output of processes.
 
 use http_body_util::BodyExt;
 use process::{Body, Response};
 
 use crate::failure::Failure;
 
-/// A body, read line by line.
+/// A body that is read line by line.
 #[derive(Debug)]
 pub(crate) struct Lines {
     body: Body,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that were handed out.
+    /// Number of bytes of the buffer that were returned.
     read: usize,
 }
 
 impl Lines {
-    /// The lines of a response.
+    /// Returns the lines of a response.
     pub(crate) fn of(response: Response) -> Self {
         Self { body: response.into_body(), buffer: Vec::new(), read: 0 }
     }
 
-    /// The next line, without its end; `None` when the body has ended.
+    /// Returns the next line, without its end; `None` at the end of the body.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, Failure> {
         loop {
             let rest = &self.buffer[self.read..];
@@ -34,7 +34,7 @@ impl Lines {
             self.read = 0;
             match self.body.frame().await {
                 None if self.buffer.is_empty() => return Ok(None),
-                // A last line without an end.
+                // The last line may have no line end.
                 None => return Ok(Some(String::from_utf8_lossy(&std::mem::take(&mut self.buffer)).into_owned())),
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {

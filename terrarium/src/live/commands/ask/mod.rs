@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Asking a landscape's API and printing what it says, as kubectl does.
+//! Requests to a landscape's API, and output in the form of kubectl.
 //!
-//! Works over any [`Transport`]: that of a landscape which runs, or of servers over the log of one which does not. The
-//! server makes the rows, ages included, so that they are landscape ages; nothing here reads a clock.
+//! Works over any [`Transport`]: that of a running landscape, or of servers over the log of a stopped one. The server
+//! computes the rows including ages, so that these are ages in landscape time; nothing here reads a clock.
 //!
-//! **Tour.** [`kinds`] what people call kinds (names of clusters and Shoots are in `ops::names`); [`query`] reading objects;
+//! **Tour.** [`kinds`] names of kinds (names of clusters and Shoots are in `ops::names`); [`query`] reading objects;
 //! [`lines`] reading streams; [`table`] printing rows.
 
 pub(crate) mod kinds;

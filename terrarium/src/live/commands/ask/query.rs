@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `get`: which objects, and how they are printed; of the present or of a revision.
+//! Question of `get`: objects and output format, for the present or a revision.
 
 use apimachinery::catalogue::ResourceInfo;
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -34,7 +34,7 @@ pub(crate) enum Format {
     Name,
 }
 
-/// Which objects, and how they are printed.
+/// Selection of objects, and the output format.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Question {
     /// Kinds, with commas between (`shoots`, `deploy,pods`), or `KIND/NAME`
@@ -63,7 +63,7 @@ pub(crate) struct Question {
     output: Format,
 }
 
-/// A revision, and the instant up to which ages are counted there.
+/// A revision, and the instant up to which ages count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     pub(crate) revision: u64,
@@ -73,12 +73,12 @@ pub(crate) struct Moment {
 /// Objects of one kind.
 struct Part {
     row: &'static ResourceInfo,
-    /// Empty: all that the selectors select.
+    /// Names of objects; empty: all that match the selectors.
     names: Vec<String>,
 }
 
 impl Part {
-    /// Fails when an object that was asked for by name did not exist at a revision: its list is empty then.
+    /// Fails if an object that was requested by name did not exist at a revision: its list is empty.
     fn found(&self, at: Option<Moment>, items: &Value) -> Result<(), Failure> {
         let is_empty = items.as_array().is_none_or(Vec::is_empty);
         match (at, &self.names[..]) {
@@ -95,7 +95,7 @@ impl Part {
 }
 
 impl Question {
-    /// Asks, and prints the answer. `at`: of then.
+    /// Sends the requests and prints the answer. `at`: past moment to read; `None`: the present.
     pub(crate) async fn answer(
         &self,
         transport: &Transport,
@@ -253,7 +253,7 @@ impl Question {
         match at {
             _ if part.names.is_empty() => vec![self.with_query(path(None), at, None)],
             None => part.names.iter().map(|name| path(Some(name))).collect(),
-            // The past is served for lists only.
+            // The past is served as lists only.
             Some(_) => part.names.iter().map(|name| self.with_query(path(None), at, Some(name))).collect(),
         }
     }

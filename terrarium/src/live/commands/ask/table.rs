@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows of cells as kubectl prints them: upper-case headers, columns padded, three blanks between.
+//! Rows of cells in the form of kubectl: upper-case headers, padded columns, three blanks in between.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::output::Output;
 /// Blanks between two columns.
 const GAP: usize = 3;
 
-/// A column put in front of the server's: header, and the cell of an object.
+/// A column before those of the server: header, and cell of an object.
 pub(crate) type Front<'a> = (&'a str, &'a dyn Fn(&Value) -> String);
 
 /// A table to print.
@@ -25,17 +25,17 @@ impl Table {
         Self { headers: headers.iter().map(|&header| header.to_owned()).collect(), rows: Vec::new() }
     }
 
-    /// A row more.
+    /// Appends a row.
     pub(crate) fn push(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Whether it has no rows.
+    /// True if the table has no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// A table that the server made, with columns put in front of its own; `wide`: with all of its columns.
+    /// Returns a table of the server with `front` columns before its own; `wide`: with all columns.
     pub(crate) fn of_server(tree: &Value, wide: bool, front: &[Front<'_>]) -> Self {
         let columns = tree["columnDefinitions"].as_array().map(Vec::as_slice).unwrap_or_default();
         let shown: Vec<usize> =
@@ -51,14 +51,14 @@ impl Table {
         table
     }
 
-    /// The text before the first cell of every row.
+    /// Adds a prefix to a column of all rows.
     pub(crate) fn prefix_names(&mut self, column: usize, prefix: &str) {
         for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(column)) {
             cell.insert_str(0, prefix);
         }
     }
 
-    /// Its lines, headers first.
+    /// Formats the table as lines, headers first.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut widths = Widths::default();
         let headers = self.headers.iter().map(|header| header.to_uppercase()).collect();
@@ -67,13 +67,13 @@ impl Table {
         std::iter::once(&headers).chain(&self.rows).map(|row| widths.line(row)).collect()
     }
 
-    /// Lines of the rows alone, no narrower than what came before.
+    /// Formats the rows without headers, at least as wide as previous rows.
     pub(crate) fn more_lines(&self, widths: &mut Widths) -> Vec<String> {
         self.rows.iter().for_each(|row| widths.fit(row));
         self.rows.iter().map(|row| widths.line(row)).collect()
     }
 
-    /// How wide its columns are.
+    /// Widths of the columns.
     pub(crate) fn widths(&self) -> Widths {
         let mut widths = Widths::default();
         widths.fit(&self.headers);
@@ -81,13 +81,13 @@ impl Table {
         widths
     }
 
-    /// Prints it.
+    /// Prints the table.
     pub(crate) fn print(&self, output: &mut Output) -> Result<(), Failure> {
         self.lines().iter().try_for_each(|line| output.line(line))
     }
 }
 
-/// How wide columns are.
+/// Widths of columns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Widths(Vec<usize>);
 
@@ -109,7 +109,7 @@ impl Widths {
     }
 }
 
-/// A cell in one line; nothing for null.
+/// Formats a cell on one line; null is empty.
 fn text(cell: &Value) -> String {
     match cell {
         Value::Null => String::new(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where `clock until` goes.
+//! Destination of `clock advance` and `clock until`.
 
 use api::cluster;
 use api::core::Shoot;
@@ -15,7 +15,7 @@ pub(super) use ops::goal::{DELETED, FAR, Until, until};
 use ops::instant::{self, When};
 use ops::names::shoots::ShootName;
 
-/// Where to, by what is known before the landscape was asked.
+/// Goal as given on the command line, before it is resolved in a landscape.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
     Time(When),
@@ -23,14 +23,14 @@ pub(super) enum Goal {
     State(ShootName, &'static str),
 }
 
-/// Where to.
+/// Resolved goal.
 #[derive(Clone, Debug)]
 pub(super) struct Destination {
-    /// The instant at which the journey ends at the latest.
+    /// Latest instant at which the advance ends.
     pub(super) to: DateTime<Utc>,
-    /// Namespace, name and state of the Shoot that is waited for.
+    /// Namespace, name and state of the awaited Shoot.
     pub(super) state: Option<(String, String, &'static str)>,
-    /// Whether `to` is a limit that was set, not the goal.
+    /// True if `to` is a limit rather than the goal.
     pub(super) is_limit: bool,
 }
 
@@ -53,7 +53,7 @@ impl Goal {
         })
     }
 
-    /// Looks up what the goal means in a landscape, now.
+    /// Resolves the goal in a landscape at the current instant.
     pub(super) async fn resolve(
         &self,
         client: &Client,
@@ -99,7 +99,7 @@ impl Goal {
 }
 
 impl Destination {
-    /// The goal as progress shows it.
+    /// Goal for the progress display.
     pub(super) fn goal(&self) -> progress::Goal {
         match &self.state {
             None => progress::Goal::Time(self.to),
@@ -114,7 +114,7 @@ fn failed(error: controller::Error) -> Failure {
     Failure::Failed(error.to_string())
 }
 
-/// When the next window begins: the Shoot's, or the first of any.
+/// Begin of the next window: that of the Shoot, or the earliest of all Shoots.
 async fn window_of(context: &Context, shoot: Option<&ShootName>, now: DateTime<Utc>) -> Result<DateTime<Utc>, Failure> {
     if let Some(name) = shoot {
         let shoot = name.find(context).await?;

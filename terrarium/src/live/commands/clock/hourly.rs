@@ -8,12 +8,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::simulate::{Line, What};
 
-/// Maximum landscape time between two reconciliations of a Shoot of which the later one counts as hourly.
+/// Maximum landscape time between two reconciliations of a Shoot for which the later one counts as hourly.
 const HOURLY: TimeDelta = TimeDelta::minutes(90);
 /// Number of hourly reconciliations from which on there is advice.
 const ENOUGH: usize = 24;
 
-/// Operations of Shoots that have ended.
+/// Completed operations of Shoots.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hourly {
     /// Instant of the last reconciliation of each Shoot.
@@ -42,7 +42,7 @@ impl Hourly {
         }
     }
 
-    /// The advice, once, if most operations are hourly reconciliations; `command`: the command that changes it.
+    /// Returns the advice, once, if most operations are hourly reconciliations; `command`: the command that changes this.
     pub(super) fn advice(&mut self, command: &str) -> Option<String> {
         let Self { count, operations, .. } = *self;
         if self.is_told || count < ENOUGH || count * 2 <= operations {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Moves landscape time and says what happens on the way, step by step.
+//! Moves landscape time and prints the events of each step.
 //!
-//! The printer takes part in landscape time, so every step is printed whole before the next one begins, and time stands
-//! where an Event or a state was seen that is to end the journey.
+//! The printer takes part in landscape time, so every step is printed completely before the next one begins, and time stops
+//! at the instant of an Event or a state that ends the advance.
 //!
 //! ```text
 //! join, watch ──► everything seen ──► advance ──► grant, grant, … (each closes the step before it) ──► arrived
-//!                                        halt ◄── what was to be seen was seen
+//!                                        halt ◄── the stop condition was seen
 //! ```
 //!
-//! **Invariants.** A step is given out once, when its instant is over. Whatever ends the journey, time does not wait for the
-//! printer any more.
+//! **Invariants.** A step is printed once, when its instant is over. Time does not wait for the printer after the end of
+//! the advance, whatever ended it.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -41,68 +41,68 @@ use crate::simulate::{Line, Story};
 use component::signals::end_signal;
 use ops::silence::Silence;
 
-/// Wall time between two looks at a clock that moves.
+/// Wall time between two reads of a moving clock.
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
-/// How to travel.
+/// Options of an advance.
 #[derive(Clone, Debug)]
-pub(super) struct Manners {
-    /// Wall time for others after a step that reached them.
+pub(super) struct AdvanceSettings {
+    /// Wall time that other clients get after a step that reached them.
     pub(super) settle: TimeDelta,
-    /// Reasons of Events that end the journey.
+    /// Reasons of Events that end the advance.
     pub(super) stop_on: Vec<String>,
-    /// How far at most.
+    /// Maximum duration; `None`: no limit.
     pub(super) max: Option<TimeDelta>,
-    /// True if the advance continues when a component does not answer.
+    /// True if the advance continues when a component does not respond.
     pub(super) ignore_absence: bool,
     /// The landscape, for commands in messages.
     pub(super) which: Which,
 }
 
-/// What happened at one instant.
+/// Events of one instant.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Step {
-    /// The instant.
+    /// Instant of the step.
     pub(super) time: DateTime<Utc>,
-    /// What happened there.
+    /// Lines about the events of the instant.
     pub(super) happened: Vec<Line>,
 }
 
-/// The parts of a journey.
+/// Parts of the output.
 #[derive(Clone, Debug)]
 pub(super) enum Part {
-    /// Begin, and the number of Shoots; None: they cannot be read.
+    /// Begin of the advance, and number of Shoots; None: they cannot be read.
     Begins { at: DateTime<Utc>, shoots: Option<usize> },
-    /// Instant from which on Shoots that could not be read are followed, and their number.
+    /// Instant from which on previously unreadable Shoots are followed, and their number.
     Follows { at: DateTime<Utc>, shoots: usize },
     /// Reason for which Shoots are not followed.
     Unread(Silence),
-    /// Something has happened.
+    /// Events of an instant.
     Step(Step),
-    /// A component does not answer.
+    /// A component does not respond.
     Absence(Absence),
-    /// The present position.
+    /// Progress of the advance.
     Progress(Progress),
 }
 
-/// Goes there; `print` is given the beginning, then every step.
+/// Advances to the goal; `print` gets the begin, then every step.
 pub(super) fn go(
     client: &Client,
     goal: Goal,
-    manners: Manners,
+    settings: AdvanceSettings,
     mut print: impl FnMut(&Part) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (sender, steps) = std::sync::mpsc::channel();
     let client = client.clone();
     let traveller = std::thread::Builder::new()
         .name("clock".to_owned())
-        .spawn(move || travel(client, goal, manners, sender))
+        .spawn(move || travel(client, goal, settings, sender))
         .map_err(|error| Failure::Failed(format!("cannot start a thread: {error}")))?;
     let mut printed = Ok(());
     for step in steps {
         printed = print(&step);
         if printed.is_err() {
-            // Without a listener the traveller stops.
+            // The thread stops when the receiver is dropped.
             break;
         }
     }
@@ -110,7 +110,7 @@ pub(super) fn go(
     printed.and(arrived)
 }
 
-fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Part>) -> Result<(), Failure> {
+fn travel(client: Client, goal: Goal, settings: AdvanceSettings, steps: Sender<Part>) -> Result<(), Failure> {
     let participant = participant(std::process::id());
     let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
     let setup = Setup {
@@ -133,7 +133,7 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Part>) -> 
     let result = outcome.clone();
     let exit = participate(setup, reports, std::future::pending(), |context| {
         Ok(async move {
-            let journey = Journey { client, context, printer, manners };
+            let journey = Journey { client, context, printer, settings };
             let ended = journey.run(&goal).await;
             journey.printer.end();
             *result.lock() = ended;
@@ -147,35 +147,35 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Part>) -> 
     }
 }
 
-/// What the watches, the reports and the journey share.
+/// State shared by the watches, the reports and the advance.
 #[derive(Clone)]
 struct StepPrinter(Arc<StepPrinterInner>);
 
 struct StepPrinterInner {
     state: Mutex<PrinterState>,
-    /// The watches have seen what there was before the journey.
+    /// Notified when the watches have seen the state before the advance.
     has_seen_all: Notify,
 }
 
 struct PrinterState {
     steps: Sender<Part>,
     story: Option<Story>,
-    /// The instant whose step is not over.
+    /// Instant whose step is not over yet.
     at: Option<DateTime<Utc>>,
-    /// True if the Shoots could not be read so far.
+    /// True if the Shoots could not be read yet.
     awaits_shoots: bool,
-    /// What was to be seen, and has been: why the journey ends here.
+    /// Stop condition that was reached.
     reached: Option<Reached>,
     halted: bool,
 }
 
 #[derive(Clone, Debug)]
 enum Reached {
-    /// An Event that was to end the journey: reason, object and message.
+    /// An Event that ends the advance: reason, object and message.
     Event(String),
-    /// The Shoot's state.
+    /// The awaited state of the Shoot.
     State,
-    /// Nobody listens.
+    /// The receiver of the output is closed.
     Closed,
 }
 
@@ -189,7 +189,7 @@ impl StepPrinter {
         self.0.state.lock()
     }
 
-    /// The journey begins: what has happened so far is left out.
+    /// Begins the output: earlier events are dropped.
     fn begin(&self, now: DateTime<Utc>, shoots: Option<usize>) {
         let mut state = self.state();
         if let Some(story) = &state.story {
@@ -199,7 +199,7 @@ impl StepPrinter {
         state.awaits_shoots = state.story.is_some() && watched.is_none();
         let shoots = shoots.or(watched);
         state.at = Some(now);
-        // Without a listener the first step ends the journey.
+        // If the receiver is closed, the first step ends the advance.
         let _ = state.steps.send(Part::Begins { at: now, shoots });
     }
 
@@ -210,7 +210,7 @@ impl StepPrinter {
         }
     }
 
-    /// The state in which the Shoot was before all had settled may be that of what was asked for earlier.
+    /// Discards a state reached before the landscape settled: it may belong to an earlier operation.
     fn forget_state(&self) {
         let mut state = self.state();
         if matches!(state.reached, Some(Reached::State)) {
@@ -223,7 +223,7 @@ impl StepPrinter {
         self.state().reached.is_some()
     }
 
-    /// Time has moved: the step before is over.
+    /// Completes the previous step after time has moved.
     fn moved(&self, now: DateTime<Utc>) {
         let mut state = self.state();
         let Some(at) = state.at.filter(|at| *at != now) else { return };
@@ -231,13 +231,13 @@ impl StepPrinter {
         state.close(at);
     }
 
-    /// Passes a part on that is no step.
+    /// Sends a part other than a step.
     fn tell(&self, part: Part) {
-        // Without a listener the next step ends the journey.
+        // If the receiver is closed, the next step ends the advance.
         let _ = self.state().steps.send(part);
     }
 
-    /// The journey is over.
+    /// Completes the last step.
     fn end(&self) {
         let mut state = self.state();
         if let Some(at) = state.at {
@@ -245,7 +245,7 @@ impl StepPrinter {
         }
     }
 
-    /// Whether time is to stop here, and has not been stopped yet.
+    /// True if time has to stop here and has not been stopped yet.
     fn halts(&self) -> bool {
         let state = self.state();
         state.reached.is_some() && !state.halted
@@ -258,7 +258,7 @@ impl PrinterState {
             && let Some(shoots) = self.story.as_ref().and_then(Story::watched_shoots)
         {
             self.awaits_shoots = false;
-            // Without a listener the step below ends the journey.
+            // If the receiver is closed, the step below ends the advance.
             let _ = self.steps.send(Part::Follows { at, shoots });
         }
         let happened = self.story.as_ref().map(Story::drain).unwrap_or_default();
@@ -268,7 +268,7 @@ impl PrinterState {
     }
 }
 
-/// Reports, with what they carry noted for the printer.
+/// Reports to the clock whose answers are recorded for the printer.
 struct TellingReports {
     over: ReportsOver,
     client: Client,
@@ -286,7 +286,7 @@ impl Reports for TellingReports {
             if printer.state().story.is_some() {
                 printer.0.has_seen_all.notify_one();
             }
-            // Until the report is made, time stands.
+            // Time stands until the report is sent.
             if printer.halts() {
                 client.command("halt").await.map_err(|failure| failure.to_string())?;
                 printer.state().halted = true;
@@ -305,21 +305,21 @@ impl Reports for TellingReports {
 }
 
 struct Journey {
-    /// Requests that take no part in landscape time.
+    /// Client whose requests take no part in landscape time.
     client: Client,
-    /// Requests that do.
+    /// Context whose requests take part in landscape time.
     context: Context,
     printer: StepPrinter,
-    manners: Manners,
+    settings: AdvanceSettings,
 }
 
 impl Journey {
     async fn run(&self, goal: &Goal) -> Result<(), Failure> {
         let own = self.client.context();
         let now = self.client.clock().await?.now;
-        let resolved = goal.resolve(&self.client, now, self.manners.max).await;
+        let resolved = goal.resolve(&self.client, now, self.settings.max).await;
         let destination = self.read(resolved).await?;
-        // Time moves without gardener-apiserver, too: the end of a fault and a restart wait for it.
+        // Time moves without gardener-apiserver as well: the end of a fault and a restart depend on it.
         let shoots = Api::<Shoot>::all(&own, cluster::GARDEN).list(&ListOptions::default()).await;
         let shoots = shoots.ok().map(|(shoots, _)| shoots.len());
         self.watch(shoots.is_none_or(|shoots| shoots > 1), &destination);
@@ -331,7 +331,7 @@ impl Journey {
         let to = destination.to;
         let mut progress = Progress::of_time(destination.goal(), now, wall().now());
         if destination.state.is_some() {
-            // What has just been asked for may not have been begun.
+            // An operation that was just requested may not have begun.
             self.advance(now, &mut progress).await?;
             self.printer.forget_state();
             if self.printer.has_reached() || self.has_state(&destination).await? {
@@ -344,14 +344,14 @@ impl Journey {
 
     /// Explains the failure to read an object of the goal while gardener-apiserver does not answer.
     async fn read<T>(&self, result: Result<T, Failure>) -> Result<T, Failure> {
-        super::read(&self.client, &self.manners.which, result).await
+        super::read(&self.client, &self.settings.which, result).await
     }
 
     fn watch(&self, names_shoots: bool, destination: &Destination) {
         let story = Story::begin(&self.context, None, names_shoots);
         self.printer.state().story = Some(story);
-        if !self.manners.stop_on.is_empty() {
-            let (printer, reasons) = (self.printer.clone(), self.manners.stop_on.clone());
+        if !self.settings.stop_on.is_empty() {
+            let (printer, reasons) = (self.printer.clone(), self.settings.stop_on.clone());
             Reflector::<Event>::new(Api::all(&self.context, "*"), ListOptions::default())
                 .on_change(move |change: &Change<Event>| {
                     let Some(event) = change.new.as_deref().filter(|event| reasons.contains(&event.reason)) else {
@@ -387,14 +387,14 @@ impl Journey {
         Ok(is_in(shoot.as_ref(), state))
     }
 
-    /// Moves time and waits until it has arrived, was stopped, or a signal is received.
+    /// Moves time and waits until it has arrived, it is stopped, or a signal is received.
     async fn advance(&self, to: DateTime<Utc>, progress: &mut Progress) -> Result<(), Failure> {
         let own = participant(std::process::id());
         let advance = Advance {
             to,
-            settle: self.manners.settle,
+            settle: self.settings.settle,
             participant: Some(own.clone()),
-            ignore_absence: self.manners.ignore_absence,
+            ignore_absence: self.settings.ignore_absence,
         };
         let arrived = async {
             let mut known = self.client.clock().await?.absences;
@@ -430,7 +430,7 @@ impl Journey {
             }
             state = arrived => state?,
         };
-        if let Some(Absence { name, .. }) = absent.filter(|_| !self.manners.ignore_absence) {
+        if let Some(Absence { name, .. }) = absent.filter(|_| !self.settings.ignore_absence) {
             return Err(Failure::Failed(format!(
                 "stopped at {}, on the way to {}: {name} does not answer, and what it is to do would be missing; \
                  `terrarium status` shows it, and with --ignore-absence time goes on without it",
@@ -444,7 +444,7 @@ impl Journey {
         }
     }
 
-    /// Whether the journey ended where it was to end.
+    /// Checks that the advance ended at its destination.
     async fn arrive(&self, destination: &Destination, to: DateTime<Utc>) -> Result<(), Failure> {
         let reached = self.printer.state().reached.clone();
         let now = self.client.clock().await?.now;
@@ -471,7 +471,7 @@ impl Journey {
     }
 }
 
-/// Sentence about a component that does not answer.
+/// Returns a sentence about a component that does not respond.
 pub(super) fn absent(absence: &Absence) -> String {
     let seconds = REPORT_LIMIT.num_seconds();
     format!(
@@ -481,7 +481,7 @@ pub(super) fn absent(absence: &Absence) -> String {
     )
 }
 
-/// Whether a Shoot is in a state; one that is gone is Deleted.
+/// True if a Shoot is in a state; a deleted one is in state Deleted.
 fn is_in(shoot: Option<&Shoot>, state: &str) -> bool {
     match shoot {
         None => state == DELETED,

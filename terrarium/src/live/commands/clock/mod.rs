@@ -2,8 +2,8 @@
 //! `terrarium clock`: reads and moves landscape time.
 //!
 //! **Tour.** This file is the command line; [`goal`] destinations of `until`; [`journey`] moves time there and reports the
-//! events until then; [`tally`] counts many events; [`hourly`] advice about reconciliations; [`windows`] Shoots whose window
-//! was reached.
+//! events until then; [`tally`] counts many events; [`hourly`] advice about reconciliations; [`windows`] Shoots whose
+//! window was reached.
 
 mod goal;
 mod hourly;
@@ -29,13 +29,13 @@ use ops::silence::Silence;
 
 use self::goal::{Goal, Until};
 use self::hourly::Hourly;
-use self::journey::{Manners, Part};
+use self::journey::{AdvanceSettings, Part};
 use self::tally::Tally;
 
-/// With more Shoots than this, what happened is counted instead of printed line by line.
+/// Maximum number of Shoots with line-by-line output; beyond it events are counted.
 const PRINTED_SHOOTS: usize = 10;
 
-/// Wall time that the client of a command has to notice that it was ended, and between two looks whether it has.
+/// Wall time for the client of a command to notice that it was ended, and between two checks of that.
 const LEAVE_TIMEOUT: TimeDelta = TimeDelta::seconds(1);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
@@ -57,7 +57,7 @@ enum Command {
     Show,
     /// Move on by a duration (`90s`, `30m`, `24h`, `3d`, `2w`), through every timer on the way
     Advance {
-        /// How far
+        /// Duration of the advance
         #[arg(value_name = "D", value_parser = duration)]
         by: TimeDelta,
         #[command(flatten)]
@@ -69,7 +69,7 @@ enum Command {
         /// `shoot/PROJECT/NAME=STATE`: until its last operation is Succeeded, Processing, …, or it is Deleted
         #[arg(value_name = "TIME|D|window|shoot/P/N=STATE", value_parser = goal::until)]
         until: Until,
-        /// Whose window; without, the first of any Shoot
+        /// Shoot whose window is meant [default: the earliest window of all Shoots]
         #[arg(value_name = "shoot/P/N")]
         shoot: Option<ShootName>,
         #[command(flatten)]
@@ -95,7 +95,7 @@ enum Command {
     },
 }
 
-/// How to move.
+/// Options of an advance.
 #[derive(Debug, Args)]
 struct MoveOptions {
     /// Wall time to wait after a step that reached a client that is not ours: one that watches or writes
@@ -115,7 +115,7 @@ struct MoveOptions {
     /// this flag the advance ends together with the command
     #[arg(long, conflicts_with_all = ["stop_on", "verbose", "quiet"])]
     detach: bool,
-    /// Tell every line [default: up to ten Shoots; beyond that a summary at the end]
+    /// Print every line [default: up to ten Shoots; beyond that a summary at the end]
     #[arg(short, long)]
     verbose: bool,
     /// Print only the time at the end, and no progress
@@ -130,7 +130,7 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How time goes by itself: `eager`, `realtime`, `scaled=R`, `stepped`, `auto`.
+/// Parses a mode of the clock: `eager`, `realtime`, `scaled=R`, `stepped`, `auto`.
 pub(crate) fn mode(text: &str) -> Result<Mode, String> {
     match (text, text.split_once('=')) {
         ("eager", _) => Ok(Mode::Eager),
@@ -142,7 +142,7 @@ pub(crate) fn mode(text: &str) -> Result<Mode, String> {
     }
 }
 
-/// A mode as [`mode`] reads it.
+/// Formats a mode in the form that [`mode`] parses.
 pub(crate) fn mode_name(mode: Mode) -> String {
     match mode {
         Mode::Eager => "eager".to_owned(),
@@ -153,7 +153,7 @@ pub(crate) fn mode_name(mode: Mode) -> String {
     }
 }
 
-/// An instant as people read it.
+/// Formats an instant.
 fn time(instant: DateTime<Utc>) -> String {
     instant.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
@@ -202,7 +202,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         output.note(&format!("`{show}` says how far it is, `{stop}` ends it"));
         return Ok(());
     }
-    let manners = Manners {
+    let settings = AdvanceSettings {
         settle,
         stop_on: options.stop_on.clone(),
         max: options.max,
@@ -211,7 +211,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     };
     let (mut tally, mut hourly) = (Tally::default(), Hourly::default());
     let mut prints_all = options.verbose;
-    let ending = journey::go(&client, goal, manners, |part| match part {
+    let ending = journey::go(&client, goal, settings, |part| match part {
         Part::Absence(absence) => {
             output.note(&format!("warning: {}", journey::absent(absence)));
             Ok(())
@@ -256,7 +256,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if matches!(ending, Err(Failure::Interrupted(_))) {
         output.clear_line();
     }
-    // Where time stands is said even if it is not where it was to go, and so is what happened on the way.
+    // The final time and the events are printed even if the destination was not reached.
     if !matches!(ending, Err(Failure::Input { .. } | Failure::OutputClosed)) {
         let state = block_on(client.clock())?;
         if form == Form::Text && !prints_all && !options.quiet {
@@ -285,7 +285,7 @@ async fn read<T>(client: &Client, which: &Which, result: Result<T, Failure>) -> 
     Err(Failure::Failed(format!("{silence}, and without it no Shoot can be read; `{}` {effect}", which.hint(&command))))
 }
 
-/// Begins an advance that outlives this process.
+/// Starts an advance that continues after the end of this process.
 async fn detach(client: &Client, goal: &Goal, options: &MoveOptions) -> Result<ClockState, Failure> {
     let now = client.clock().await?.now;
     let destination = goal.resolve(client, now, options.max).await?;
@@ -309,8 +309,8 @@ async fn command(client: &Client, command: &Command) -> Result<ClockState, Failu
     }
 }
 
-/// Ends the command at work, if there is one: what was ended, and the clock. Its client, if it is there, ends by itself; time
-/// does not wait for one that was killed.
+/// Ends the active command, if any; returns its description and the clock. An active client ends by itself; time does not
+/// wait for a killed one.
 async fn stop(client: &Client) -> Result<(Option<String>, ClockState), Failure> {
     let before = client.clock().await?;
     let (Some(target), Some(advance)) = (before.target, before.advance) else {
@@ -329,7 +329,7 @@ async fn stop(client: &Client) -> Result<(Option<String>, ClockState), Failure> 
     Ok((Some(format!("ended the advance to {} by {advance}", time(target))), state))
 }
 
-/// Sets how time goes by itself; a pause stays.
+/// Sets the mode of the clock; a pause stays.
 pub(crate) async fn set_mode(client: &Client, mode: Mode) -> Result<ClockState, Failure> {
     let spec = clock_object::spec(mode, false);
     client.set_clock(json!({ "mode": spec.mode, "rate": spec.rate })).await
@@ -343,7 +343,7 @@ fn print(state: &ClockState, form: Form, output: &mut Output) -> Result<(), Fail
     waits(state).iter().try_for_each(|line| output.line(line))
 }
 
-/// The clock in one line.
+/// Formats the clock on one line.
 pub(crate) fn summary(state: &ClockState) -> String {
     let paused = if state.paused { ", paused" } else { "" };
     let next = state.next.map_or_else(String::new, |next| format!(" · next timer {}", time(next)));
@@ -352,7 +352,7 @@ pub(crate) fn summary(state: &ClockState) -> String {
     format!("{} · {}{paused}{target}{next}", time(state.now), mode_name(state.mode))
 }
 
-/// What time waits for, and why it stands.
+/// Obstacles of landscape time, and the reason for which it stands.
 pub(crate) fn waits(state: &ClockState) -> Vec<String> {
     let stopped = state.live_lock.iter().map(|lock| format!("  stopped: {lock}; `terrarium clock resume` goes on"));
     let participants = state.waits_for.participants.iter().map(|name| format!("  waits for {name}"));
@@ -372,7 +372,7 @@ pub(crate) fn obstacles(state: &ClockState, own: &str) -> Vec<String> {
     participants.iter().chain(holds).filter(|name| *name != own).cloned().collect()
 }
 
-/// Wall time of this process.
+/// Clock of wall time.
 fn wall() -> Clock {
     Clock::wall()
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happened on a journey, counted: for landscapes with too many Shoots to read every line.
+//! Counts of the events during an advance, for landscapes with too many Shoots to print every line.
 //!
 //! ```text
 //! 46 Shoots, 2027-01-31T21:59:00Z to 2027-01-31T22:00:01Z (--verbose prints every line)
@@ -18,15 +18,15 @@ use domain::maintenance::says_forced;
 use crate::simulate::{Line, NodeLife, What, layout};
 use ops::spelling::{first_of, plural};
 
-/// Names in a line.
+/// Maximum number of names in a line.
 const NAMES: usize = 40;
-/// Failures that are quoted.
+/// Maximum number of failures that are printed.
 const FAILURES: usize = 20;
 
-/// What happened, counted.
+/// Counts of events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// Begin of the journey; None before it.
+    /// Begin of the advance; None before it.
     begins: Option<DateTime<Utc>>,
     /// Number of Shoots; None while they cannot be read.
     shoots: Option<usize>,
@@ -34,14 +34,14 @@ pub(super) struct Tally {
     maintained: usize,
     nothing_to_do: usize,
     maintenance_failed: usize,
-    /// Operations that ended, by what they came to.
+    /// Completed operations by result.
     operations: BTreeMap<String, usize>,
-    /// Shoots by the sentence that says what was forced.
+    /// Shoots by the message about a forced update.
     forced: BTreeMap<String, BTreeSet<String>>,
     rolled: BTreeMap<String, Nodes>,
-    /// The last failure of a Shoot, and how many there were.
+    /// Last failure of each Shoot, and the number of its failures.
     failures: BTreeMap<String, (String, usize)>,
-    /// Events of other objects that warn.
+    /// Warning Events about other objects.
     warnings: BTreeMap<String, usize>,
     gone: BTreeSet<String>,
 }
@@ -55,17 +55,17 @@ struct Nodes {
 }
 
 impl Tally {
-    /// The journey begins.
+    /// Begins the advance.
     pub(super) fn begin(&mut self, at: DateTime<Utc>, shoots: Option<usize>) {
         (self.begins, self.shoots) = (Some(at), shoots);
     }
 
-    /// The Shoots can be read from now on.
+    /// Records that the Shoots can be read from now on.
     pub(super) fn follow(&mut self, shoots: usize) {
         self.shoots = Some(shoots);
     }
 
-    /// Counts what happened at one instant.
+    /// Counts the events of one instant.
     pub(super) fn add(&mut self, happened: &[Line]) {
         self.lines += happened.len();
         for (index, line) in happened.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Tally {
                 }
                 What::Maintenance { state } if state == "Failed" => {
                     self.maintenance_failed += 1;
-                    // Its reason follows in a line of its own.
+                    // The reason follows on a separate line.
                     let reason = happened.get(index + 1).filter(|next| next.subject.is_empty());
                     self.fail(shoot, format!("maintenance failed: {}", reason.unwrap_or(line).text));
                 }
@@ -117,7 +117,7 @@ impl Tally {
         *count += 1;
     }
 
-    /// The summary of a journey that ended at an instant; empty for one that has not begun.
+    /// Returns the summary of an advance that ended at an instant; empty if it has not begun.
     pub(super) fn lines(&self, end: DateTime<Utc>) -> Vec<String> {
         let Some(begins) = self.begins else { return Vec::new() };
         let more = match self.lines {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_is_counted_and_forced_updates_and_failures_are_named() {
+    fn events_are_counted_and_forced_updates_and_failures_named() {
         let mut tally = Tally::default();
         tally.begin(DateTime::UNIX_EPOCH, Some(12));
         let forced = "Control Plane: Updated Kubernetes version from \"1.26.4\" to \"1.27.1\". Reason: Kubernetes version \

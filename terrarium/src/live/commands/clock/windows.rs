@@ -22,7 +22,7 @@ const FILE: &str = "windows";
 /// The record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
-    /// Landscape time at which it holds.
+    /// Landscape time for which the record is valid.
     at: DateTime<Utc>,
     /// `NAMESPACE/NAME` of the Shoots.
     shoots: BTreeSet<String>,
@@ -44,7 +44,7 @@ impl Record {
     }
 }
 
-/// True if the clock stands at the goal of `until window` for a Shoot.
+/// True if the clock is at the goal of `until window` for a Shoot.
 pub(super) async fn is_there(directory: &Directory, client: &Client, shoot: &ShootName) -> Result<bool, Failure> {
     let now = client.clock().await?.now;
     let shoot = shoot.usual(&client.transport()).await?.find(&client.context()).await?;
@@ -53,7 +53,7 @@ pub(super) async fn is_there(directory: &Directory, client: &Client, shoot: &Sho
     Ok(record.is_at_goal(&name_of(&shoot), begin, now))
 }
 
-/// Adds a Shoot to the record at the current instant, unless it cannot be read any more.
+/// Adds a Shoot to the record at the current instant, unless it can no longer be read.
 pub(super) async fn note(directory: &Directory, client: &Client, shoot: &ShootName) -> Result<(), Failure> {
     let now = client.clock().await?.now;
     let Ok(shoot) = shoot.usual(&client.transport()).await else { return Ok(()) };
@@ -81,6 +81,6 @@ mod tests {
         }
         let day = TimeDelta::days(1);
         record.add("p/b".to_owned(), now + day);
-        assert!(record.is_at_goal("p/a", Some(begin + day), now + day), "a day later nobody was asked for");
+        assert!(record.is_at_goal("p/a", Some(begin + day), now + day), "the record of another instant is ignored");
     }
 }

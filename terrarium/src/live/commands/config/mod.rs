@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium config`: a component's configuration of the field, checked before it is written, then a rolling restart.
+//! `terrarium config`: configuration of a component, validated before it is written, followed by a rolling restart.
 //!
 //! | component | where | keys |
 //! | --- | --- | --- |
-//! | gardener-apiserver | arguments of its Deployment | `featureGates.NAME`, flags by name without dashes in front |
+//! | gardener-apiserver | arguments of its Deployment | `featureGates.NAME`, flags by name without leading dashes |
 //! | all others | ConfigMap `NAME-config`, key `config.yaml`, in the namespace of the Deployment | paths of its kind |
 //!
 //! A landscape with gardener-operator has these settings in the Garden, in `NAME-overrides` and in Gardenlets ([`owned`]).
@@ -44,7 +44,7 @@ use ops::spelling::nearest;
 
 /// Key of the ConfigMap.
 const FILE: &str = "config.yaml";
-/// Wall time that a restart may take.
+/// Maximum wall time of a restart.
 const TIMEOUT: TimeDelta = TimeDelta::seconds(60);
 const LOOK: TimeDelta = TimeDelta::milliseconds(100);
 
@@ -158,7 +158,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     })
 }
 
-/// The configuration of one component in one cluster.
+/// Configuration of one component in one cluster.
 struct Target {
     context: Context,
     program: Program,
@@ -204,7 +204,7 @@ impl Target {
         container.map(|container| container.args.clone()).unwrap_or_default()
     }
 
-    /// The emulated version.
+    /// Emulated version of the component.
     fn version(&self) -> String {
         let container = self.deployment.spec.template.spec.containers.first();
         let image = container.map_or("", |container| container.image.as_str());
@@ -222,7 +222,7 @@ impl Target {
         name.unwrap_or_else(|| format!("{}-config", self.program.name()))
     }
 
-    /// The present configuration.
+    /// Reads the current configuration.
     async fn tree(&self) -> Result<Value, Failure> {
         if self.program == Program::Apiserver {
             return Ok(flags_to_tree(&self.args()));
@@ -235,12 +235,12 @@ impl Target {
         yaml::from_str(&text).map_err(|error| Failure::Failed(format!("{}: {error}", self.map_name())))
     }
 
-    /// Sets a key of the tree.
+    /// Sets a key in the tree.
     fn set(&self, tree: &mut Value, setting: &str) -> Result<(), Failure> {
         let (key, text) = setting.split_once('=').ok_or_else(|| {
             Failure::input(format!("`{setting}` sets nothing"), "write KEY=VALUE, or KEY= to remove the key")
         })?;
-        // A key that is set can be removed, even if the version does not know it any more.
+        // A key that is set can be removed, even if the version no longer knows it.
         if text.is_empty() && at(tree, key).is_some() {
             put(tree, key, Value::Null);
             return Ok(());
@@ -257,7 +257,7 @@ impl Target {
         Ok(())
     }
 
-    /// Whether there is a key, and of which type; gardener-apiserver's flags are texts.
+    /// Checks that a key exists, and returns its type; flags of gardener-apiserver are texts.
     fn check_key(&self, key: &str) -> Result<Option<Node>, Failure> {
         let refuse = |what: String, hint: String| Err(Failure::input(what, hint));
         let version = self.version();
@@ -319,7 +319,7 @@ impl Target {
         if !matches!(self.owner, Owner::Gardenlet(_)) {
             return Ok(*tree == held);
         }
-        // The form in which gardener-apiserver stores it.
+        // Form in which gardener-apiserver stores it.
         let mut config = RawExtension::from(tree.clone());
         let release =
             GardenerVersion::parse(&self.version()).map_or(Release::UNION, |version| version.served_release());
@@ -327,7 +327,7 @@ impl Target {
         Ok(config.value() == held)
     }
 
-    /// Writes a configuration if it is right and new, and waits until the component runs with it.
+    /// Writes a configuration if it is valid and new, and waits until the component runs with it.
     async fn apply(&self, tree: &Value, output: &mut Output) -> Result<(), Failure> {
         let wrong = |reason: String| Failure::input(reason, "nothing was changed");
         let version = self.version();
@@ -365,7 +365,7 @@ impl Target {
         output.line(&format!("{} runs with the new configuration", self.program.name()))
     }
 
-    /// Has the owner of the component's settings say so, and roll it out.
+    /// Passes the configuration to the owner of the component's settings, which rolls it out.
     async fn hand_over(&self, tree: &Value, output: &mut Output) -> Result<(), Failure> {
         let places = match &self.owner {
             Owner::Garden(garden, component) => owned::set_garden(&self.context, garden, *component, tree).await?,
@@ -418,7 +418,7 @@ fn at<'a>(tree: &'a Value, key: &str) -> Option<&'a Value> {
     key.split('.').try_fold(tree, |tree, segment| tree.get(segment))
 }
 
-/// Sets or, for null, removes a key; maps that become empty by that are removed, too.
+/// Sets a key, or removes it for null; maps that become empty are removed as well.
 fn put(tree: &mut Value, key: &str, value: Value) {
     if !tree.is_object() {
         *tree = Value::Object(Map::new());
@@ -441,7 +441,7 @@ fn put(tree: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// `--a=b` as `a: b`, gates as a map.
+/// Converts arguments `--a=b` to `a: b`, and gates to a map.
 pub(in crate::live) fn flags_to_tree(args: &[String]) -> Value {
     let mut tree = Map::new();
     for arg in args {
@@ -458,7 +458,7 @@ pub(in crate::live) fn flags_to_tree(args: &[String]) -> Value {
     Value::Object(tree)
 }
 
-/// The other way round.
+/// Converts a tree back to arguments.
 fn tree_to_flags(tree: &Value) -> Result<Vec<String>, String> {
     let mut args = Vec::new();
     for (name, value) in tree.as_object().ok_or("the configuration is no mapping")? {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Settings in a landscape with gardener-operator: the Garden says what it has a field for, a ConfigMap `NAME-overrides` the
-//! rest; a gardenlet's are in its Gardenlet. The owner of the Deployment rolls it out.
+//! Settings in a landscape with gardener-operator: fields of the Garden, and a ConfigMap `NAME-overrides` for settings
+//! without a field; settings of a gardenlet are in its Gardenlet. The owner of the Deployment rolls them out.
 
 use api::cluster;
 use api::constants::namespace;
@@ -22,19 +22,19 @@ use super::{LOOK, TIMEOUT, failed, flags_to_tree};
 use crate::failure::Failure;
 use crate::live::operator;
 
-/// Who says what a component is set to.
+/// Object that owns the settings of a component.
 #[derive(Clone, Debug)]
 pub(super) enum Owner {
-    /// Nobody: its ConfigMap or the arguments of its Deployment are the user's.
+    /// No owner: users edit its ConfigMap or the arguments of its Deployment.
     Nobody,
-    /// The Garden.
+    /// The Garden owns the settings.
     Garden(Box<Garden>, Component),
-    /// A Gardenlet.
+    /// A Gardenlet owns the settings.
     Gardenlet(Box<Gardenlet>),
 }
 
 impl Owner {
-    /// Who it is, for a component in a cluster.
+    /// Finds the owner for a component in a cluster.
     pub(super) async fn find(context: &Context, program: Program, cluster: &str) -> Result<Self, Failure> {
         if let Some(seed) = cluster::seed(cluster) {
             let api = Api::<Gardenlet>::namespaced(context, cluster::GARDEN, namespace::GARDEN);
@@ -49,8 +49,8 @@ impl Owner {
     }
 }
 
-/// Writes a component's configuration into the Garden and its overrides, and waits until it runs with it. What was
-/// written is named.
+/// Writes a component's configuration into the Garden and its overrides, and waits until the component runs with it.
+/// Returns the names of the written objects.
 pub(super) async fn set_garden(
     context: &Context,
     garden: &Garden,
@@ -75,7 +75,7 @@ pub(super) async fn set_garden(
     Ok(places.join(", "))
 }
 
-/// Writes a gardenlet's configuration into its Gardenlet, and waits until it runs with it.
+/// Writes a gardenlet's configuration into its Gardenlet, and waits until it runs with it. Returns the name of the object.
 pub(super) async fn set_gardenlet(context: &Context, gardenlet: &Gardenlet, tree: &Value) -> Result<String, Failure> {
     let mut new = gardenlet.clone();
     let unreadable = |error: serde_json::Error| Failure::Failed(error.to_string());
@@ -94,7 +94,7 @@ pub(super) async fn set_gardenlet(context: &Context, gardenlet: &Gardenlet, tree
     Ok(format!("Gardenlet {name}"))
 }
 
-/// What the operator hands on.
+/// Settings that gardener-operator passes to the components.
 async fn settings(context: &Context) -> Result<Settings, Failure> {
     let api = Api::<Deployment>::namespaced(context, cluster::RUNTIME, namespace::GARDEN);
     let deployment = api.get(Program::Operator.name()).await.map_err(|error| failed(&error))?;
@@ -104,7 +104,7 @@ async fn settings(context: &Context) -> Result<Settings, Failure> {
     ::operator::binary::Flags::read(&assignment).map(|flags| flags.settings).map_err(Failure::Failed)
 }
 
-/// The Garden with what it has fields for.
+/// Returns the Garden with the settings for which it has fields.
 fn with(garden: &Garden, component: Component, tree: &Value) -> Result<Garden, Failure> {
     let unreadable = |error: serde_json::Error| Failure::Failed(error.to_string());
     let mut gardener = serde_json::to_value(&garden.spec.virtual_cluster.gardener).map_err(unreadable)?;
@@ -121,7 +121,7 @@ fn with(garden: &Garden, component: Component, tree: &Value) -> Result<Garden, F
     Ok(new)
 }
 
-/// What a configuration says beyond what the Garden makes of it, as a JSON merge patch.
+/// Returns the part of a configuration that differs from what the Garden results in, as a JSON merge patch.
 fn rest(garden: &Garden, component: Component, settings: &Settings, tree: &Value) -> Value {
     let base = control_plane::wanted(component, garden, settings, &Value::Null);
     let base = match base.configuration {
@@ -135,13 +135,13 @@ fn rest(garden: &Garden, component: Component, settings: &Settings, tree: &Value
     let fields = |tree: &Value| tree.as_object().unwrap_or(&empty).clone();
     let mut patch = controller::merge_patch(&fields(&base), &fields(tree));
     if component == Component::Apiserver {
-        // A flag can be set to something else, and not be taken away.
+        // A flag can be overridden, but not removed.
         patch.retain(|_, value| !value.is_null());
     }
     Value::Object(patch)
 }
 
-/// Whether anything was written.
+/// Writes the overrides; returns false if they are unchanged.
 async fn write_overrides(context: &Context, component: Component, overrides: &Value) -> Result<bool, Failure> {
     let maps = Api::<ConfigMap>::namespaced(context, cluster::RUNTIME, namespace::GARDEN);
     let name = overrides_name(component);
@@ -161,7 +161,7 @@ async fn write_overrides(context: &Context, component: Component, overrides: &Va
     written.map(|()| true).map_err(|error| failed(&error))
 }
 
-/// Waits until a Deployment is right and rolled out.
+/// Waits until a Deployment matches `is_right` and is rolled out.
 async fn rolled_out(
     context: &Context,
     cluster: &str,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium dashboard`: opens the landscape's pages in a browser.
 //!
-//! **Tour.** This file is the command; [`mount`] the pages in the host, [`upgrades`] what they begin.
+//! **Tour.** This file is the command; [`mount`] the pages in the host, [`upgrades`] upgrades that are started on a page.
 
 pub(in crate::live) mod mount;
 mod upgrades;
@@ -21,9 +21,9 @@ use crate::live::directory::write_private;
 use crate::live::{Which, block_on};
 use crate::output::Output;
 
-/// Where a host is asked for a login link.
+/// Path at which a host returns a login link.
 pub(in crate::live) const LINK_PATH: &str = "/terrarium/dashboard/link";
-/// Wall time for which the file with the link stays: a browser may start slowly, and the link is good for a minute.
+/// Wall time for which the file with the link is kept: a browser may start slowly, and the link is valid for a minute.
 const BROWSER_TIMEOUT: TimeDelta = TimeDelta::seconds(10);
 
 /// Open the landscape's pages in a browser
@@ -54,17 +54,17 @@ pub(crate) struct Arguments {
     browser: Option<String>,
 }
 
-/// What a link is asked for.
+/// Request for a link.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(in crate::live) struct Asked {
+pub(in crate::live) struct LinkRequest {
     pub(in crate::live) port: Option<u16>,
     pub(in crate::live) host: Option<String>,
     pub(in crate::live) user: Option<String>,
     pub(in crate::live) groups: Vec<String>,
 }
 
-/// A link.
+/// A login link.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::live) struct Link {
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let what = format!("`{host}` is no name of the loopback device");
         return Err(Failure::input(what, "use 127.0.0.1, [::1], localhost, or a name that ends in .localhost"));
     }
-    let asked = Asked {
+    let asked = LinkRequest {
         port: arguments.port,
         host: arguments.host.clone(),
         user: arguments.user.clone(),
@@ -103,8 +103,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     Ok(())
 }
 
-/// Opens a link in a browser, through a file that only its owner may read: the link logs in, and command lines can be seen by
-/// everybody.
+/// Opens a link in a browser, through a file that only its owner may read: the link logs in, and command lines are visible
+/// to all users.
 fn open(file: &Path, url: &str, browser: Option<&str>) -> Result<(), String> {
     let escaped = url.replace('&', "&amp;").replace('"', "&quot;");
     let page = format!(

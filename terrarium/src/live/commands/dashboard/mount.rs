@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pages in the host: below `/dashboard/` of its own port, and on a listener of their own once a command asks for a link.
+//! Pages in the host: below `/dashboard/` at its port, and on a separate listener once a command requests a link.
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ use process::{Request, Response, Tasks, User};
 use tokio::sync::Mutex;
 
 use super::upgrades::Upgrade;
-use super::{Asked, LINK_PATH, Link};
+use super::{LINK_PATH, Link, LinkRequest};
 use crate::failure::Failure;
 use crate::live::bootstrap;
 use crate::live::clock::mode_name;
 use crate::live::directory::{Directory, Facts, PagesFile};
 
-/// Characters of the name that cannot be guessed.
+/// Length of the name that cannot be guessed, in characters.
 const NAME: usize = 12;
 
-/// The pages of a landscape in its host.
+/// Pages of a landscape in its host.
 #[derive(Debug)]
 pub(in crate::live) struct Mount {
     dashboard: Dashboard,
@@ -42,7 +42,7 @@ struct State {
     is_open: bool,
 }
 
-/// Whether a name is of the loopback device on every machine.
+/// True if a name belongs to the loopback device on every machine.
 pub(super) fn is_loopback(host: &str) -> bool {
     let is_label =
         |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -54,7 +54,7 @@ impl Mount {
     /// Serves the pages of a landscape; the listener is opened if it was before.
     ///
     /// # Errors
-    /// The landscape's file says what nothing is called.
+    /// The profile in the landscape's file is unknown.
     pub(in crate::live) async fn start(
         live: &Live,
         directory: &Directory,
@@ -96,7 +96,7 @@ impl Mount {
         let state = Mutex::new(State { facts: facts.clone(), is_open: false });
         let mount = Arc::new(Self { dashboard, tasks: live.tasks().clone(), directory: directory.clone(), state });
         if facts.dashboard.is_some() {
-            // The port may be another's by now: then the command says so when it is used next.
+            // The port may be in use by now: then the command reports it at its next use.
             if let Err((_, why)) = mount.open(None).await {
                 process::child::say(&format!("warning: {why}"));
             }
@@ -132,7 +132,7 @@ impl Mount {
             return Err((StatusCode::FORBIDDEN, "links to the pages are for administrators".to_owned()));
         }
         let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        let asked: Asked =
+        let asked: LinkRequest =
             serde_json::from_slice(&body).map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
         let PagesFile { name, port } = self.open(asked.port).await?;
         let host = asked.host.unwrap_or_else(|| format!("{name}.localhost"));
@@ -148,7 +148,7 @@ impl Mount {
         Ok(Link { url: format!("http://{host}:{port}/dashboard/login?code={code}") })
     }
 
-    /// Opens the listener unless it is; where it is.
+    /// Opens the listener unless it is open; returns its address.
     async fn open(&self, port: Option<u16>) -> Result<PagesFile, (StatusCode, String)> {
         let mut state = self.state.lock().await;
         let known = state.facts.dashboard.clone();

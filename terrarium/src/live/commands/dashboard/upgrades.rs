@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Upgrades that are begun on a page: what `terrarium upgrade apply` does, in the host.
+//! Upgrades that are started on a page, in the host, with the steps of `terrarium upgrade apply`.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use process::{Context, Identity, Output, Tasks, Transport, User};
 use crate::failure::Failure;
 use crate::live::upgrade::{View, startable, take};
 
-/// Wall time after which it gives up on a component about which nothing changes: that of the command.
+/// Wall time after which a component without progress counts as failed, equal to that of the command.
 const WAIT: TimeDelta = TimeDelta::seconds(60);
 
-/// The upgrade of a landscape. Clones are one.
+/// Upgrade of a landscape. Clones share its state.
 #[derive(Clone)]
 pub(super) struct Upgrade {
     pub(super) door: Arc<dyn Fn(User) -> Transport + Send + Sync>,
@@ -32,7 +32,7 @@ pub(super) struct Upgrade {
     pub(super) state: Arc<Mutex<State>>,
 }
 
-/// How far it is, and how often that has changed.
+/// Progress of the upgrade, and number of its changes.
 #[derive(Debug, Default)]
 pub(super) struct State {
     progress: Option<Progress>,
@@ -46,7 +46,7 @@ impl Upgrade {
         state.changes += 1;
     }
 
-    /// `tasks` end with the upgrade.
+    /// Context for the upgrade's requests; `tasks` end with the upgrade.
     fn context(&self, user: User, tasks: Tasks) -> Context {
         Context {
             identity: Identity {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium up --demo`: stories, played on a landscape of processes.
+//! `terrarium up --demo`: stories that run on a landscape of processes.
 //!
-//! The lines are what a client sees that watches the API, and takes part in landscape time: time waits until it has
-//! seen everything. Only headings are known beforehand.
+//! The lines are the events seen by a client that watches the API and takes part in landscape time: time waits until it has
+//! seen everything. Only headings are fixed in advance.
 //!
-//! **Tour.** [`Play`] which stories there are; [`stage`] what they are made of; [`stories`] what happens in each.
+//! **Tour.** [`Play`] list of stories; [`stage`] their steps; [`stories`] content of each.
 
 mod stage;
 mod stories;
@@ -42,12 +42,12 @@ pub(crate) enum Play {
 }
 
 impl Play {
-    /// Name of the story that is meant without a name.
+    /// Name of the default story.
     pub(crate) const DEFAULT: &str = "expiry";
-    /// What stands for the list of all.
+    /// Name that stands for the list of all stories.
     pub(crate) const LIST: &str = "list";
 
-    /// All of them.
+    /// All stories.
     const ALL: [Self; 4] = [Self::Expiry, Self::Hibernation, Self::Images, Self::Confined];
 
     const fn name(self) -> &'static str {
@@ -68,10 +68,10 @@ impl Play {
         }
     }
 
-    /// By name.
+    /// Returns a story by name.
     ///
     /// # Errors
-    /// There is none of this name.
+    /// There is no story of this name.
     pub(crate) fn named(name: &str) -> Result<Self, Failure> {
         let nearest = || Self::ALL.into_iter().map(Self::name).min_by_key(|known| distance(name, known));
         Self::ALL.into_iter().find(|play| play.name() == name).ok_or_else(|| {
@@ -85,20 +85,20 @@ impl Play {
         Self::ALL.into_iter().map(Self::name).chain([Self::LIST])
     }
 
-    /// A line for each.
+    /// Returns a line for each story.
     pub(crate) fn list() -> impl Iterator<Item = String> {
         Self::ALL.into_iter().map(|play| format!("{:<13}{}", play.name(), play.about()))
     }
 }
 
-/// What comes between two parts of a story.
+/// Pause between two parts of a story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// The story goes on at once.
+    /// No pause.
     AtOnce,
-    /// So much wall time.
+    /// Duration of wall time.
     Wait(TimeDelta),
-    /// A line on standard input.
+    /// Until a line is read from standard input.
     Step,
 }
 
@@ -106,13 +106,13 @@ pub(crate) enum Pace {
 #[derive(Clone, Debug)]
 enum Shown {
     Line(String),
-    /// A line that is no data.
+    /// A line that is not data.
     Note(&'static str),
-    /// The present position of an advance.
+    /// Progress of an advance.
     Progress(Progress),
 }
 
-/// Plays a story and prints every line at once; `is_quiet`: without progress.
+/// Runs a story and prints every line at once; `is_quiet`: without progress.
 pub(crate) fn play(
     directory: &Directory,
     which: &Which,
@@ -126,7 +126,7 @@ pub(crate) fn play(
     let no_thread = |error: std::io::Error| Failure::Failed(format!("cannot start a thread: {error}"));
     let (key, keys) = mpsc::unbounded_channel();
     if pace == Pace::Step {
-        // It ends with the process: a thread cannot be woken from reading a terminal.
+        // The thread ends with the process: reading from a terminal cannot be interrupted.
         let read = move || std::io::stdin().lock().lines().map_while(Result::ok).try_for_each(|_| key.send(()));
         std::thread::Builder::new().name("keys".to_owned()).spawn(read).map_err(no_thread)?;
     }
@@ -145,7 +145,7 @@ pub(crate) fn play(
     player.join().unwrap_or_else(|_| Err(Failure::Failed("the demo panicked".to_owned())))
 }
 
-/// Name of a demo among the participants in landscape time.
+/// Name of a demo as a participant in landscape time.
 fn participant(pid: u32) -> String {
     format!("demo-{pid}")
 }

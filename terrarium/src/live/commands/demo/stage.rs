@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What stories are made of: objects are applied, time is moved, and what a watching client sees is printed.
+//! Steps of stories: objects are applied, time is moved, and the events that a watching client sees are printed.
 
 use std::sync::mpsc::Sender;
 
@@ -34,14 +34,14 @@ use ops::manifests::Manifest;
 /// Wall time within which each step must happen.
 const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
 const LOOK: TimeDelta = TimeDelta::milliseconds(10);
-/// File of the landscape's directory that is there while a story is told.
+/// File of the landscape's directory that exists while a story runs.
 const HALF_TOLD: &str = "demo";
 
-/// Where a story is played.
+/// Environment of a running story.
 pub(super) struct Stage {
-    /// Requests that take no part in landscape time.
+    /// Client whose requests take no part in landscape time.
     pub(super) client: Client,
-    /// Requests that do.
+    /// Context whose requests take part in landscape time.
     pub(super) context: Context,
     directory: Directory,
     which: Which,
@@ -50,9 +50,9 @@ pub(super) struct Stage {
     began: DateTime<Utc>,
     pace: Pace,
     keys: tokio::sync::Mutex<mpsc::UnboundedReceiver<()>>,
-    /// The line that was said last.
+    /// The last printed line.
     last: Mutex<String>,
-    /// Heading of a part that begins by itself, when the first node comes or goes.
+    /// Heading of a part that begins automatically when the first node is created or deleted.
     nodes_heading: Mutex<Option<&'static str>>,
 }
 
@@ -82,7 +82,7 @@ impl Stage {
         }
     }
 
-    /// Begins to watch what happens to these Shoots of the demo's Project.
+    /// Begins to watch the events of these Shoots of the demo's Project.
     pub(super) fn watch(&self, shoots: &[&str]) -> Story {
         let names = shoots.iter().map(|name| format!("{}/{name}", preset::NAMESPACE)).collect();
         Story::begin(&self.context, Some(names), shoots.len() > 1)
@@ -92,7 +92,7 @@ impl Stage {
         Api::namespaced(&self.context, cluster::GARDEN, preset::NAMESPACE)
     }
 
-    /// True if the story has been played in this landscape already, which is printed.
+    /// Returns true, and prints so, if the story was already run in this landscape.
     ///
     /// # Errors
     /// The story was begun and not completed.
@@ -113,7 +113,7 @@ impl Stage {
         Ok(is_there)
     }
 
-    /// The preset of the landscape's release.
+    /// Preset of the landscape's release.
     pub(super) fn preset(&self) -> Preset {
         Preset::of_text(self.client.facts.gardener())
     }
@@ -142,7 +142,7 @@ impl Stage {
         Ok(expiration)
     }
 
-    /// Creates Shoots, and prints what happens until all of them are there.
+    /// Creates Shoots, and prints events until all of them are created.
     pub(super) async fn create(&self, story: &Story, shoots: &[Shoot]) -> Result<(), Failure> {
         let manifests: Vec<Manifest> =
             shoots.iter().map(|it| simulate::manifest_of(it, "Shoot", api_version::CORE)).collect();
@@ -156,22 +156,22 @@ impl Stage {
             let expected = format!("Create Succeeded (100%) of Shoot {name}");
             self.printing(story, self.within(&expected, created)).await?;
         }
-        // What was waited for was seen by a watch of its own: the story's may be behind.
+        // The condition was seen by a separate watch: that of the story may be behind.
         let now = self.now().await?;
         self.until(story, now + TimeDelta::seconds(1)).await
     }
 
-    /// A Shoot as it is now.
+    /// Reads the current state of a Shoot.
     pub(super) async fn shoot(&self, name: &str) -> Result<Shoot, Failure> {
         self.shoots().get(name).await.map_err(failed)
     }
 
-    /// Changes a Shoot, by a merge patch.
+    /// Changes a Shoot with a merge patch.
     pub(super) async fn patch(&self, name: &str, patch: Value) -> Result<(), Failure> {
         self.shoots().patch(name, &Patch::Merge(patch)).await.map(drop).map_err(failed)
     }
 
-    /// The nodes of a Shoot as they are now.
+    /// Reads the current nodes of a Shoot.
     pub(super) async fn nodes(&self, name: &str) -> Result<Vec<Node>, Failure> {
         let nodes = Api::<Node>::all(&self.context, &cluster::technical_id("demo", name));
         nodes.list(&ListOptions::default()).await.map(|(nodes, _)| nodes).map_err(failed)
@@ -187,12 +187,12 @@ impl Stage {
         Ok(())
     }
 
-    /// Landscape time.
+    /// Reads landscape time.
     pub(super) async fn now(&self) -> Result<DateTime<Utc>, Failure> {
         Ok(self.client.clock().await?.now)
     }
 
-    /// Moves time, and prints what happens on the way.
+    /// Moves time, and prints the events on the way.
     pub(super) async fn until(&self, story: &Story, to: DateTime<Utc>) -> Result<(), Failure> {
         let limit = self.wall.now() + TIMEOUT;
         let own = participant(std::process::id());
@@ -225,7 +225,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Tells what happens until something is done.
+    /// Prints events until a future completes.
     async fn printing<T>(&self, story: &Story, done: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let mut done = std::pin::pin!(done);
         loop {
@@ -256,7 +256,7 @@ impl Stage {
         }
     }
 
-    /// A part begins; not the first one before its time.
+    /// Begins a part; pauses before all parts except the first.
     pub(super) async fn part(&self, story: &Story, heading: &str) {
         self.print(story);
         let is_first = self.last.lock().is_empty();
@@ -265,7 +265,7 @@ impl Stage {
             Pace::Wait(time) => self.wall.sleep(time, TimerClass::Work).await,
             Pace::Step => {
                 self.show(Shown::Note("(Enter goes on)"));
-                // When standard input is closed, the rest is shown without a pause.
+                // When standard input is closed, the rest is shown without pauses.
                 let _ = self.keys.lock().await.recv().await;
             }
         }
@@ -273,12 +273,12 @@ impl Stage {
         self.say(heading);
     }
 
-    /// A part that begins when the next node comes or goes.
+    /// Sets the heading of a part that begins when the next node is created or deleted.
     pub(super) fn part_of_nodes(&self, heading: &'static str) {
         *self.nodes_heading.lock() = Some(heading);
     }
 
-    /// Tells what was seen since.
+    /// Prints the events since the last call.
     pub(super) fn print(&self, story: &Story) {
         for line in story.drain() {
             if line.subject.starts_with("nodes") || line.subject.trim_start().starts_with("nodes ") {
@@ -291,8 +291,8 @@ impl Stage {
         }
     }
 
-    /// The last part: how long it took, that the log alone gives the same state, and what to look at: lines of
-    /// commands of kubectl and of ours.
+    /// Prints the last part: duration, proof that the log alone results in the same state, and suggested commands of
+    /// kubectl and terrarium.
     pub(super) async fn end(
         &self,
         story: &Story,
@@ -346,12 +346,12 @@ impl Stage {
     }
 
     fn show(&self, shown: Shown) {
-        // Without a reader the command has ended.
+        // If the receiver is closed, the command has ended.
         let _ = self.lines.send(shown);
     }
 }
 
-/// What was expected and is not so ends the story.
+/// Ends the story with an error if an expectation is not met.
 pub(super) fn expect(expected: &str, seen: &str) -> Result<(), Failure> {
     if seen == expected {
         return Ok(());

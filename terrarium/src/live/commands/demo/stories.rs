@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happens in each story.
+//! Contents of each story.
 
 use api::constants::api_version;
 use api::core::{CloudProfile, Shoot};
@@ -13,7 +13,7 @@ use super::stage::{Stage, expect};
 use crate::failure::Failure;
 use crate::simulate::{self, Story, apply};
 
-/// Plays one.
+/// Runs a story.
 pub(super) async fn play(stage: &Stage, play: Play) -> Result<(), Failure> {
     match play {
         Play::Expiry => expiry(stage).await,
@@ -23,7 +23,7 @@ pub(super) async fn play(stage: &Stage, play: Play) -> Result<(), Failure> {
     }
 }
 
-/// The story of the requirements: docs/usage/shoot/shoot_maintenance.md, forced updates.
+/// Story of the requirements: docs/usage/shoot/shoot_maintenance.md, forced updates.
 async fn expiry(stage: &Stage) -> Result<(), Failure> {
     const SHOOT: &str = "local";
     if stage.has_been_played(SHOOT).await? {
@@ -70,7 +70,7 @@ async fn refuse_a_late_shoot(stage: &Stage, story: &Story) {
     }
 }
 
-/// docs/usage/shoot/shoot_hibernate.md
+/// Story of docs/usage/shoot/shoot_hibernate.md.
 async fn hibernation(stage: &Stage) -> Result<(), Failure> {
     const SHOOT: &str = "night";
     if stage.has_been_played(SHOOT).await? {
@@ -97,7 +97,7 @@ async fn hibernation(stage: &Stage) -> Result<(), Failure> {
     stage.end(&story, "4/4", from, &[&first, &["terrarium clock advance 24h", "terrarium down --purge"]]).await
 }
 
-/// Tells whether a Shoot is hibernated, and ends the story if it is not as it should be.
+/// Prints whether a Shoot is hibernated; ends the story if that is not as expected.
 async fn awake(stage: &Stage, story: &Story, name: &str, expected: &str) -> Result<(), Failure> {
     let shoot = stage.shoot(name).await?;
     let wanted = shoot.spec.hibernation.and_then(|hibernation| hibernation.enabled).unwrap_or_default();
@@ -108,11 +108,11 @@ async fn awake(stage: &Stage, story: &Story, name: &str, expected: &str) -> Resu
     expect(expected, &seen)
 }
 
-/// docs/usage/shoot/shoot_updates.md, update strategies of machine images.
+/// Story of docs/usage/shoot/shoot_updates.md, update strategies of machine images.
 async fn images(stage: &Stage) -> Result<(), Failure> {
     const SHOOT: &str = "images";
-    /// Image, its strategy, the versions that are offered beside 1.0.0, and that to which the strategy leads from there.
-    /// A newer patch version would come first with every strategy.
+    /// Image, its strategy, the versions offered in addition to 1.0.0, and the version to which the strategy updates from
+    /// 1.0.0. A newer patch version would be preferred with every strategy.
     const IMAGES: [(&str, &str, &[&str], &str); 3] = [
         ("ubuntu", "patch", &["1.0.4", "1.3.2", "2.1.0"], "1.0.4"),
         ("suse-chost", "minor", &["1.3.2", "2.1.0"], "1.3.2"),
@@ -163,7 +163,7 @@ async fn images(stage: &Stage) -> Result<(), Failure> {
     stage.end(&story, "3/3", from, &[&first, &["terrarium why shoot/demo/images", "terrarium down --purge"]]).await
 }
 
-/// docs/usage/shoot/shoot_maintenance.md, `confineSpecUpdateRollout`.
+/// Story of docs/usage/shoot/shoot_maintenance.md, `confineSpecUpdateRollout`.
 async fn confined(stage: &Stage) -> Result<(), Failure> {
     const SHOOTS: [&str; 2] = ["free", "confined"];
     if stage.has_been_played(SHOOTS[1]).await? {
@@ -200,7 +200,7 @@ async fn confined(stage: &Stage) -> Result<(), Failure> {
     stage.end(&story, "4/4", from, &[&first, &["terrarium down --purge"]]).await
 }
 
-/// Tells how many nodes Shoots have, and ends the story if there are others than there should be.
+/// Prints the number of nodes of Shoots; ends the story if it is not as expected.
 async fn counted(stage: &Stage, story: &Story, names: &[&str], expected: &str) -> Result<(), Failure> {
     let mut counts = Vec::new();
     for name in names {
@@ -212,7 +212,7 @@ async fn counted(stage: &Stage, story: &Story, names: &[&str], expected: &str) -
     expect(expected, &seen)
 }
 
-/// The Shoot of the demo on versions that do not expire, with other fields of its specification.
+/// The demo's Shoot with versions that do not expire, and other fields of its specification.
 fn shoot(stage: &Stage, name: &str, change: &Value) -> Shoot {
     let preset = stage.preset();
     let mut tree = json!(preset.shoot(name));
@@ -227,7 +227,7 @@ fn typed<T: serde::de::DeserializeOwned>(tree: Value) -> T {
     serde_json::from_value(tree).expect("a value of this type")
 }
 
-/// The next time that a clock shows this hour.
+/// Next instant with this hour of the day.
 fn next(now: DateTime<Utc>, hour: u32) -> DateTime<Utc> {
     let time = NaiveTime::from_hms_opt(hour, 0, 0).unwrap_or_default();
     let today = now.date_naive().and_time(time).and_utc();

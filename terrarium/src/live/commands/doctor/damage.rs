@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of a landscape that are damaged or missing: what they were, and making them again.
+//! Damaged or missing files of a landscape, and their restoration.
 
 use std::fs;
 
@@ -11,8 +11,8 @@ use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, Made};
 use crate::live::directory::{Directory, Facts};
 use crate::live::host::FACTS;
 
-/// What the landscape was created with, where `landscape.json` does not say it: the log has it. `None`: it need not be
-/// asked.
+/// Checks the landscape's creation parameters: if `landscape.json` does not have them, the log does. `None`: the file is
+/// intact, or there is no log.
 pub(super) fn facts(directory: &Directory, fix: bool) -> Result<Option<Finding>, Failure> {
     let path = directory.join("landscape.json");
     let wrong = match directory.facts() {
@@ -37,7 +37,7 @@ pub(super) fn facts(directory: &Directory, fix: bool) -> Result<Option<Finding>,
     Ok(Some(Finding::ok("landscape", format!("{wrong}: written again, from what the log says"))))
 }
 
-/// Keys that cannot be read. New ones are as good as the old ones: `up` writes new contexts.
+/// Checks for unreadable keys. New keys are equivalent: `up` writes new contexts.
 pub(super) fn keys(directory: &Directory, facts: &Facts, fix: bool) -> Result<Finding, Failure> {
     let names = fs::read_dir(directory.join("pki")).into_iter().flatten().filter_map(Result::ok);
     let names = names.filter_map(|file| file.file_name().into_string().ok());
@@ -90,7 +90,7 @@ pub(super) fn keys(directory: &Directory, facts: &Facts, fix: bool) -> Result<Fi
     Ok(Finding::ok("keys", format!("{what}: {moved}`terrarium up` makes new keys and contexts")))
 }
 
-/// What is wrong with the log's files, and what was done about it; `None`: nothing is.
+/// Checks the log's files and repairs them if requested; `None`: they are intact.
 pub(super) fn log(directory: &Directory, fix: bool, discard: bool) -> Option<Finding> {
     let path = directory.join("log");
     let runs = directory.is_held().unwrap_or(true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What of the machine a landscape needs.
+//! Requirements of a landscape on the machine.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -18,20 +18,20 @@ use crate::failure::Failure;
 use crate::live::directory::{Directory, Facts};
 use crate::live::landscapes::size;
 
-/// Watches, connections of processes, and files of the log: a landscape in use has some hundred open.
+/// Minimum number of open files. A landscape in use has some hundred: watches, connections of processes, and log files.
 const DESCRIPTORS: u64 = 1024;
-/// A log in use grows by some MiB a day of landscape time.
+/// Minimum free space in bytes. A log in use grows by some MiB per day of landscape time.
 const FREE: u64 = 1 << 30;
-/// Writes that are timed.
+/// Number of writes that are timed.
 const WRITES: usize = 9;
-/// Longer than disks take whose cache is safe.
+/// Duration of a safe write from which on a disk is slow. Disks with a safe cache are faster.
 const SLOW: TimeDelta = TimeDelta::milliseconds(25);
-/// Minor versions of kubectl that landscapes are tested with.
+/// Minor versions of kubectl that are tested with landscapes.
 const MINORS: std::ops::RangeInclusive<u32> = 27..=33;
-/// Wall time to reach a server of this machine.
+/// Maximum wall time for a connection to a server of this machine.
 const NEAR: Duration = Duration::from_millis(500);
 
-/// Files and connections that a process may have open.
+/// Checks the number of files and connections that a process may have open.
 pub(super) fn descriptors() -> Finding {
     let limit = getrlimit(Resource::Nofile);
     match limit.current {
@@ -44,7 +44,7 @@ pub(super) fn descriptors() -> Finding {
     }
 }
 
-/// The kubectl on the PATH.
+/// Checks the kubectl on the PATH.
 pub(super) fn kubectl() -> Finding {
     let remedy = "https://kubernetes.io/docs/tasks/tools, or use `terrarium get`";
     let Ok(output) = Command::new("kubectl").args(["version", "--client", "-o", "json"]).output() else {
@@ -63,7 +63,7 @@ pub(super) fn kubectl() -> Finding {
     }
 }
 
-/// Room on the disk, and how long it takes until a write is safe.
+/// Checks the free space on the disk, and the duration of a safe write.
 pub(super) fn disk(folder: &Path) -> Finding {
     let free = rustix::fs::statvfs(folder).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
     let Ok(free) = free else { return Finding::warning("disk", "how much room is left is not known", "") };
@@ -90,7 +90,7 @@ pub(super) fn disk(folder: &Path) -> Finding {
     Finding::ok("disk", what)
 }
 
-/// The middle one of some writes' times.
+/// Median duration of some writes.
 fn fdatasync(folder: &Path) -> std::io::Result<TimeDelta> {
     let path = folder.join(format!(".doctor-{}", std::process::id()));
     let wall = Clock::wall();
@@ -111,7 +111,7 @@ fn fdatasync(folder: &Path) -> std::io::Result<TimeDelta> {
     Ok(times?[WRITES / 2])
 }
 
-/// The port of a landscape: its own when it runs, free when it is stopped.
+/// Checks the port of a landscape: open if it runs, free if it is stopped.
 pub(super) fn port(directory: &Directory, facts: &Facts) -> Result<Finding, Failure> {
     let Facts { port, bind, .. } = facts;
     if let Some(host) = directory.host()? {
@@ -135,12 +135,12 @@ pub(super) fn port(directory: &Directory, facts: &Facts) -> Result<Finding, Fail
     })
 }
 
-/// Whether a server, a URL or `host:port`, refuses connections.
+/// True if a server, given as URL or `host:port`, refuses connections.
 pub(super) fn nobody_listens(server: &str) -> bool {
     let authority = server.strip_prefix("https://").unwrap_or(server).split('/').next().unwrap_or_default();
     match authority.parse() {
         Ok(address) => TcpStream::connect_timeout(&address, NEAR).is_err(),
-        // A name: somewhere else, which is not ours to judge.
+        // A host name may be on another machine, and is not checked.
         Err(_) => false,
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium doctor`: checks files, ports and machine of a landscape, and says what to do.
+//! `terrarium doctor`: checks files, ports and machine of a landscape, and suggests remedies.
 //!
-//! Checks of the machine and the directory read only; `--fix` does what a remedy says where that loses nothing, and
-//! `--compact` removes the history.
+//! Checks of the machine and the directory only read; `--fix` applies remedies that lose nothing, and `--compact` removes
+//! the history.
 //!
-//! **Tour.** [`damage`] files that are damaged or missing; [`machine`] disk, limits, kubectl; [`processes`] processes that
-//! are left over; here: directory, contexts, log and landscape.
+//! **Tour.** [`damage`] damaged or missing files; [`machine`] disk, limits, kubectl; [`processes`] stray processes; here:
+//! directory, contexts, log and landscape.
 
 mod damage;
 mod machine;
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     output: Form,
 }
 
-/// How a check ended.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::live) enum Level {
     Ok,
@@ -60,13 +60,13 @@ pub(in crate::live) enum Level {
     Failure,
 }
 
-/// What a check found.
+/// Finding of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::live) struct Finding {
     check: &'static str,
     level: Level,
     what: String,
-    /// What to do; empty if nothing is.
+    /// Remedy; empty if none is needed.
     remedy: String,
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
                 if facts.log == "memory" { None } else { damage::log(&directory, fix, arguments.discard_damaged) };
             let is_damaged = damage.as_ref().is_some_and(|finding| finding.level == Level::Failure);
             print(damage.into_iter().collect())?;
-            // What is not mended is not opened: that would change it.
+            // A damaged log is not opened: that would change it.
             if !is_damaged {
                 print(block_on(landscape(&directory, &facts, arguments.compact))?)?;
             }
@@ -151,7 +151,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
 }
 
-/// Only its owner may read a landscape's keys.
+/// Checks that only the owner may read a landscape's keys.
 fn permissions(directory: &Directory, fix: bool) -> Result<Finding, Failure> {
     let path = directory.path();
     let failed = |error: std::io::Error| Failure::Failed(format!("cannot look at {}: {error}", path.display()));
@@ -167,7 +167,7 @@ fn permissions(directory: &Directory, fix: bool) -> Result<Finding, Failure> {
     Ok(Finding::warning("directory", what, format!("chmod 700 {}, or `terrarium doctor --fix`", path.display())))
 }
 
-/// Files that a process left behind which was killed.
+/// Checks for files left behind by a killed process.
 fn leftovers(directory: &Directory, fix: bool) -> Result<Finding, Failure> {
     let is_held = directory.is_held()?;
     let mut found = Vec::new();
@@ -196,7 +196,7 @@ fn leftovers(directory: &Directory, fix: bool) -> Result<Finding, Failure> {
     Ok(Finding::ok("leftovers", format!("removed {}", list.join(", "))))
 }
 
-/// Contexts that lead nowhere.
+/// Checks for contexts whose landscape does not exist.
 fn contexts(arguments: &Arguments) -> Result<Finding, Failure> {
     let Some(path) = arguments.kubeconfig.path() else {
         return Ok(Finding::ok("contexts", "no kubeconfig is looked at"));
@@ -205,7 +205,7 @@ fn contexts(arguments: &Arguments) -> Result<Finding, Failure> {
         Ok(found) => found,
         Err(failure) => return Ok(Finding::failure("contexts", failure.to_string(), failure.hint())),
     };
-    // Contexts of earlier versions do not name a directory: they are judged by the landscapes that are known by name.
+    // Contexts of earlier versions do not name a directory: they are checked against the known landscapes.
     let mut servers = Vec::new();
     for directory in arguments.which.all()? {
         servers.extend(directory.facts().ok().flatten().map(|facts| (facts.name, facts.port)));
@@ -217,7 +217,7 @@ fn contexts(arguments: &Arguments) -> Result<Finding, Failure> {
         if let Some(directory) = directory {
             return match Directory::at(directory).facts() {
                 Ok(Some(facts)) => !(kubeconfig::is_of(name, &facts.name) && is_at(server, facts.port)),
-                // The directory may be one of another machine or container.
+                // The directory may belong to another machine or container.
                 _ => machine::nobody_listens(server),
             };
         }
@@ -245,7 +245,7 @@ fn contexts(arguments: &Arguments) -> Result<Finding, Failure> {
     Ok(Finding::ok("contexts", format!("removed {} from {}", list.join(", "), path.display())))
 }
 
-/// The log, and what is made of it.
+/// Checks the log, and the state that results from it.
 async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     let runs = directory.host()?.is_some();
@@ -256,7 +256,7 @@ async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Resul
         return Ok(vec![Finding::ok("log", "in memory: a stopped landscape has none")]);
     }
     if compact && !runs {
-        // What sled leaves free in its file is given back when no process uses it any more.
+        // Free pages in sled's file are returned once no process uses it.
         let before = bytes(directory);
         let past = Past::open(directory).await?;
         let head = past.head().await?;
@@ -345,7 +345,7 @@ async fn readiness(client: &Client) -> Finding {
     }
 }
 
-/// Bytes of the log.
+/// Size of the log in bytes.
 fn bytes(directory: &Directory) -> u64 {
     crate::live::landscapes::bytes_in(&directory.join("log"))
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Processes of a landscape that no command stops any more.
+//! Stray processes of a landscape, which no command stops any more.
 //!
-//! Every process of a landscape names the landscape's directory on its command line. A process is judged by its own view: a
-//! relative directory is relative to the process's working directory, and a process with another root, mount namespace or
-//! user is not judged, since its paths mean something else here.
+//! Every process of a landscape has the landscape's directory on its command line. Paths are resolved in the process's
+//! view: a relative directory is relative to the process's working directory, and a process with another root, mount
+//! namespace or user is ignored, since its paths have another meaning.
 //!
-//! **Invariants.** Only processes of the landscape that is examined are signalled. A host is left over if the lock that it
-//! holds is not the lock of its directory; a component, if no host is its parent.
+//! **Invariants.** Only processes of the examined landscape are signalled. A host is stray if the lock that it holds is not
+//! the lock of its directory; a component is stray if no host is its parent.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::live::directory::Directory;
 use crate::live::{block_on, owner};
 
-/// Wall time that a process has to end.
+/// Maximum wall time until a signalled process has ended.
 const TIMEOUT: TimeDelta = TimeDelta::seconds(5);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
@@ -38,11 +38,11 @@ struct Process {
     /// Directory of its landscape, absolute.
     directory: PathBuf,
     parent: Option<u32>,
-    /// The lock that it has open; hosts only.
+    /// Lock file that it has open; hosts only.
     lock: Option<Identity>,
 }
 
-/// Processes of a landscape that are left over, by process id, with a sentence about each. `lock`: the lock in the landscape's
+/// Finds stray processes of a landscape, by process id, with a sentence about each. `lock`: lock in the landscape's
 /// directory.
 fn stray(all: &BTreeMap<u32, Process>, lock: Option<Identity>) -> BTreeMap<u32, String> {
     let is_host = |pid: u32| all.get(&pid).is_some_and(|parent| parent.component == "host");
@@ -63,7 +63,7 @@ fn stray(all: &BTreeMap<u32, Process>, lock: Option<Identity>) -> BTreeMap<u32, 
     all.iter().filter_map(judge).collect()
 }
 
-/// Finds processes of this landscape that are left over; with `fix`, ends them.
+/// Finds stray processes of this landscape; with `fix`, ends them.
 pub(super) fn left_over(directory: &Directory, fix: bool) -> Result<Vec<Finding>, Failure> {
     let own = directory.real();
     let all: BTreeMap<u32, Process> = processes().into_iter().filter(|(_, process)| process.directory == own).collect();
@@ -84,10 +84,10 @@ pub(super) fn left_over(directory: &Directory, fix: bool) -> Result<Vec<Finding>
     Ok(findings)
 }
 
-/// Signals a process to end if it is still the one that was judged, and waits; returns true if it has ended.
+/// Signals a process to end if it is still the examined one, and waits; returns true if it has ended.
 async fn end(pid: u32, judged: &Process) -> Result<bool, Failure> {
     let Some(raw) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(false) };
-    // The descriptor names this process, whatever becomes of its number.
+    // The descriptor identifies this process even if its id is reused.
     let Ok(descriptor) = pidfd_open(raw, PidfdFlags::empty()) else { return Ok(!owner::is_alive(pid)) };
     if process(pid).as_ref() != Some(judged) {
         return Ok(!owner::is_alive(pid));
@@ -110,7 +110,7 @@ fn processes() -> BTreeMap<u32, Process> {
     pids.filter_map(|pid| Some((pid, process(pid)?))).collect()
 }
 
-/// A process, if it is of a landscape and sees the same files as this process.
+/// A process, if it belongs to a landscape and sees the same files as this process.
 fn process(pid: u32) -> Option<Process> {
     let place = PathBuf::from(format!("/proc/{pid}"));
     let words = fs::read(place.join("cmdline")).ok()?;
@@ -128,7 +128,7 @@ fn process(pid: u32) -> Option<Process> {
     Some(Process {
         component: component.to_owned(),
         directory: Directory::at(&working.join(directory)).real(),
-        // Behind the name, which ends with the last bracket: state, parent.
+        // After the name, which ends with the last bracket: state, parent.
         parent: stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse().ok()),
         lock: if component == "host" { lock_held(&place) } else { None },
     })

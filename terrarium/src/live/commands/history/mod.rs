@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The log of a landscape, whether it runs or not, and the API over it.
+//! Log of a landscape, running or stopped, and the API over it.
 //!
 //! | landscape | log | API |
 //! | --- | --- | --- |
-//! | runs | the host's, over HTTPS, as administrator | the host's |
-//! | stopped | its directory is opened, and held meanwhile | servers in this process over that log |
+//! | running | the host's, over HTTPS, as administrator | the host's |
+//! | stopped | its directory, held while it is open | servers in this process over that log |
 //!
-//! **Invariants.** Nothing here appends. Entries are read piece by piece, so that a long history needs little memory.
-//! Opening a stopped landscape's log does what `up` would do first: what was never acknowledged is cut off.
+//! **Invariants.** Nothing is appended. Entries are read in pieces, so that a long history needs little memory. Opening the
+//! log of a stopped landscape performs the same recovery as `up`: unacknowledged entries are removed.
 //!
-//! **Tour.** [`Past`] the log. How its entries read is in [`ops::history`].
+//! **Tour.** [`Past`] the log. Formatting of entries is in [`ops::history`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,16 +33,16 @@ use crate::live::host::{Log, recovered};
 use ops::instant::Place;
 use ops::past::moment::{self, NoMoment};
 
-/// Revisions that are read at once.
+/// Number of revisions in one read.
 const PIECE: u64 = 2048;
-/// How often a request for the log is sent.
+/// Maximum number of attempts of a request for the log.
 const ATTEMPTS: u32 = 3;
 
 /// The log of a landscape and the API over it.
 pub(crate) struct Past {
     pub(crate) facts: Facts,
     pub(crate) transport: Transport,
-    /// Landscape time as it stands.
+    /// Current landscape time.
     pub(crate) now: DateTime<Utc>,
     source: Source,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Past {
 enum Source {
     /// The landscape runs.
     Host(Box<Client>, Remote),
-    /// It does not, and is held.
+    /// The landscape is stopped, and its directory is held.
     Own(Log, Option<Held>, Tasks),
 }
 
@@ -61,7 +61,7 @@ impl fmt::Debug for Past {
 }
 
 impl Past {
-    /// Opens the log of a directory's landscape. It is to be [closed](Past::close).
+    /// Opens the log of a directory's landscape. The caller must [close](Past::close) it.
     ///
     /// # Errors
     /// There is no landscape, its log is in use or damaged, or its log was in memory.
@@ -80,9 +80,12 @@ impl Past {
         let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
         if facts.log == "memory" {
             let what = format!("landscape {} does not run, and had its log in memory", facts.name);
-            return Err(Failure::input(what, "`terrarium up` starts it anew; --log sled keeps its history"));
+            return Err(Failure::input(
+                what,
+                "`terrarium up` starts it with an empty log; --log sled keeps its history",
+            ));
         }
-        // A directory that cannot be written is read where it is.
+        // A directory without write permission is read without a lock.
         let (log, held) = match directory.hold("reads the log") {
             Ok(held) => match Log::open(directory, &facts, true) {
                 Err(Failure::Input { .. }) if !directory.is_writable() => (Log::open_read_only(directory)?, None),
@@ -97,7 +100,7 @@ impl Past {
         Ok(Self { facts, transport, now, source: Source::Own(log, held, tasks) })
     }
 
-    /// Whether the landscape runs.
+    /// True if the landscape runs.
     pub(crate) fn runs(&self) -> bool {
         matches!(self.source, Source::Host(..))
     }
@@ -117,7 +120,7 @@ impl Past {
         }
     }
 
-    /// Revision of the last entry.
+    /// Returns the revision of the last entry.
     pub(crate) async fn head(&self) -> Result<Revision, Failure> {
         match &self.source {
             Source::Host(_, remote) => remote.fetch_head().await.map_err(|error| self.refused(error)),
@@ -125,17 +128,17 @@ impl Past {
         }
     }
 
-    /// Revision up to which history is compacted; 0 if all of it is there.
+    /// Returns the revision up to which history is compacted; 0 if all of it is retained.
     pub(crate) async fn base(&self) -> Result<Revision, Failure> {
         moment::base(&*self.log()).await.map_err(|error| self.no_moment(error))
     }
 
-    /// Every object at a revision.
+    /// Returns all objects at a revision.
     pub(crate) async fn state_at(&self, revision: Revision) -> Result<Snapshot, Failure> {
         self.log().state_at(revision).await.map_err(|error| self.refused(error))
     }
 
-    /// Hands on the entries with `from < revision <= to`, in order; false ends it.
+    /// Passes the entries with `from < revision <= to` to a callback, in order, until it returns false.
     pub(crate) async fn each(
         &self,
         from: Revision,
@@ -156,18 +159,18 @@ impl Past {
         Ok(())
     }
 
-    /// What comes after a revision.
+    /// Subscribes to the entries after a revision.
     pub(crate) fn follow(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, Failure> {
         self.log().subscribe(from, cluster).map_err(|error| self.refused(error))
     }
 
-    /// The revision of a place: that of an instant is the last entry's at or before it.
+    /// Returns the revision of a place: for an instant that of the last entry at or before it.
     pub(crate) async fn find(&self, place: Place) -> Result<Revision, Failure> {
         let head = self.head().await?;
         moment::find(&*self.log(), head, place, self.now).await.map_err(|error| self.no_moment(error))
     }
 
-    /// The instant of a place: that of a revision is its entry's, or that of the last one before it.
+    /// Returns the instant of a place: for a revision that of its entry, or of the last one before it.
     pub(crate) async fn time_of(&self, place: Place, revision: Revision) -> Result<DateTime<Utc>, Failure> {
         if let Place::At(when) = place {
             return Ok(when.before(self.now));
@@ -181,7 +184,7 @@ impl Past {
         self.log().compact(revision).await.map_err(|error| self.refused(error))
     }
 
-    /// What opening the log found that was not as a clean stop leaves it.
+    /// Messages about the recovery of a log that was not closed cleanly.
     pub(crate) fn recovered(&self) -> Vec<String> {
         match &self.source {
             Source::Own(Log::Sled(log), ..) => recovered(log.recovery()),
@@ -189,7 +192,7 @@ impl Past {
         }
     }
 
-    /// Lets the log go.
+    /// Closes the log.
     pub(crate) async fn close(self) -> Result<(), Failure> {
         if let Source::Own(log, _held, tasks) = self.source {
             tasks.stop();
@@ -229,19 +232,19 @@ impl Past {
     }
 }
 
-/// The log of a host that runs.
+/// Returns the log of a running host.
 fn remote(transport: &Transport) -> Remote {
     let transport = transport.clone();
     let send = move |request: http::Request<http_body_util::Full<bytes::Bytes>>| {
         let mut request = request.map(|body| body.map_err(|never| match never {}).boxed_unsync());
-        // A piece of history is read from the disk before its answer begins.
+        // A piece of history is read from the disk before its response begins.
         request.extensions_mut().insert(Lasting);
         transport.send(request)
     };
     Remote::new(send, Clock::wall(), Options { attempts: ATTEMPTS, ..Options::default() })
 }
 
-/// Serves a log that no host serves.
+/// Serves a log without a host.
 fn serve(facts: &Facts, log: &Log, now: DateTime<Utc>, tasks: &Tasks) -> Result<Transport, Failure> {
     let clock = Clock::new(SimulatedClock::new(now));
     let foundation = |writer| Foundation {

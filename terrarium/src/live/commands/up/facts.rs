@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a landscape is made with, and which flags of `up` a landscape that is there accepts.
+//! Creation parameters of a landscape, and the flags of `up` that an existing landscape accepts.
 //!
-//! Most facts stay as they are: a flag that says something else is refused. A few may change while the landscape is stopped
+//! Most facts are immutable: a contradicting flag is refused. A few may change while the landscape is stopped
 //! ([`Arguments::adopt`]), and are refused while it runs ([`Arguments::needs_stop`]).
 
 use std::io::ErrorKind;
@@ -20,7 +20,8 @@ use crate::live::bootstrap;
 use crate::live::directory::{Directory, Ephemeral, Facts, loopback};
 
 impl Arguments {
-    /// What the landscape is, and whether this command made it. `None`: another process is about to make it.
+    /// Returns the facts of the landscape, and true if this command created it. `None`: another process is about to create
+    /// it.
     pub(super) fn facts(&self, directory: &Directory) -> Result<Option<(Facts, bool)>, Failure> {
         let found = match directory.facts()? {
             Some(facts) => Some((facts, false)),
@@ -41,19 +42,19 @@ impl Arguments {
         Ok(found)
     }
 
-    /// True if the landscape has its log in memory, or will have.
+    /// True if the log of the landscape is in memory, or will be.
     pub(super) fn is_in_memory(&self, directory: &Directory) -> Result<bool, Failure> {
         let wanted = || if self.ephemeral { Some("memory".to_owned()) } else { self.settings.log.clone() };
         Ok(directory.facts()?.map(|facts| facts.log).or_else(wanted).is_some_and(|log| log == "memory"))
     }
 
-    /// Whether a landscape of which it is not known yet gets a gardener-operator.
+    /// True if a landscape without a recorded choice gets a gardener-operator.
     fn has_operator(&self) -> bool {
         self.settings.operator.unwrap_or(true)
     }
 
-    /// Changes the facts that may change while a landscape is stopped. A landscape that was made before there was an operator
-    /// gets one, unless `--operator=false` says otherwise.
+    /// Changes the facts that may change while a landscape is stopped. A landscape from before the introduction of the
+    /// operator gets one, except with `--operator=false`.
     pub(super) fn adopt(&self, directory: &Directory) -> Result<(), Failure> {
         let Some(facts) = directory.facts()? else { return Ok(()) };
         let changed = Facts {
@@ -68,7 +69,7 @@ impl Arguments {
         if changed == facts { Ok(()) } else { directory.write_facts(&changed) }
     }
 
-    /// Refuses flags that change a fact of a landscape that runs.
+    /// Refuses flags that change a fact of a running landscape.
     pub(super) fn needs_stop(&self, facts: &Facts) -> Result<(), Failure> {
         let flags = [
             (
@@ -92,13 +93,13 @@ impl Arguments {
         }
     }
 
-    /// The requested emulated version: `newest` stands for the newest known release.
+    /// Requested emulated version: `newest` stands for the newest known release.
     fn asked_gardener_version(&self) -> Option<String> {
         let asked = self.settings.gardener_version.as_ref()?;
         Some(if asked == ops::release::NEWEST_WORD { format!("v{}", releases::newest()) } else { asked.clone() })
     }
 
-    /// The emulated version of a new landscape.
+    /// Emulated version of a new landscape.
     fn new_gardener_version(&self) -> String {
         self.asked_gardener_version().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned())
     }
@@ -114,7 +115,7 @@ impl Arguments {
         releases::unknown_release(&version).or_else(older)
     }
 
-    /// The Kubernetes version of a new landscape, without `v`.
+    /// Kubernetes version of a new landscape, without `v`.
     fn new_kubernetes_version(&self) -> String {
         match &self.settings.kubernetes_version {
             Some(version) => version.trim_start_matches('v').to_owned(),
@@ -122,11 +123,11 @@ impl Arguments {
         }
     }
 
-    /// Whether the emulated Gardener supports the Kubernetes version that was asked for.
+    /// Checks that the emulated Gardener supports the requested Kubernetes version.
     fn check_kubernetes_version(&self) -> Result<(), Failure> {
         let Some(version) = &self.settings.kubernetes_version else { return Ok(()) };
         let gardener = self.new_gardener_version();
-        // What is no version of Gardener is refused where one is needed.
+        // An invalid version of Gardener is refused where the version is needed.
         let Some(known) = GardenerVersion::parse(&gardener) else { return Ok(()) };
         if releases::supports_kubernetes(&known, version) {
             return Ok(());
@@ -138,13 +139,13 @@ impl Arguments {
         ))
     }
 
-    /// The kubeconfig, for processes in other working directories.
+    /// Absolute path of the kubeconfig, for processes in other working directories.
     fn absolute_kubeconfig(&self) -> Option<PathBuf> {
         let path = self.kubeconfig.path()?;
         Some(std::path::absolute(&path).unwrap_or(path))
     }
 
-    /// What a new landscape is to be.
+    /// Returns the facts of a new landscape.
     pub(super) fn new_facts(&self) -> Facts {
         let is_demo = self.demo.is_some() || self.settings.preset.as_deref() == Some("demo");
         let now = Clock::wall().now();
@@ -179,7 +180,7 @@ impl Arguments {
         }
     }
 
-    /// A landscape that has run has a log. Without it, it would be another one under the same name.
+    /// Checks that a landscape that has run has a log. Without it, a different landscape would start under the same name.
     pub(super) fn must_have_log(&self, directory: &Directory) -> Result<(), Failure> {
         if !directory.has_run() || directory.join("log").exists() {
             return Ok(());
@@ -195,7 +196,7 @@ impl Arguments {
                 format!("restore it from a copy; `{hint}` begins with an empty landscape"),
             ));
         }
-        // Time begins anew, too.
+        // Time restarts as well.
         match std::fs::remove_file(directory.join("clock")) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(Failure::Failed(format!("cannot remove {}: {error}", directory.join("clock").display())))
@@ -204,7 +205,7 @@ impl Arguments {
         }
     }
 
-    /// Refuses a flag that says something else than what the landscape was created with.
+    /// Refuses a flag that contradicts the landscape's creation parameters.
     fn contradiction(&self, facts: &Facts) -> Result<(), Failure> {
         let flags = [
             ("--gardener-version", self.asked_gardener_version().is_some_and(|it| it != facts.gardener_version)),

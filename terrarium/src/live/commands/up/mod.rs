@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium up`: starts or resumes a landscape and waits until it is ready.
 //!
-//! **Tour.** [`settings`] flags that a file may hold, too; [`facts`] what a landscape is made with; [`start`] its host;
-//! [`readiness`] what it lacks until it is ready.
+//! **Tour.** [`settings`] flags that a file may have as well; [`facts`] creation parameters of a landscape; [`start`] its
+//! host; [`readiness`] the conditions that it waits for.
 
 mod facts;
 mod readiness;
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     pub(crate) which: Which,
     #[command(flatten)]
     pub(crate) kubeconfig: KubeconfigFile,
-    /// Play a story on the landscape; `list` shows which there are
+    /// Play a story on the landscape; `list` shows all stories
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = Play::DEFAULT)]
     demo: Option<String>,
     /// Wall time between two parts of the story
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let arguments = &arguments;
     let directory = arguments.which.directory()?;
     directory.must_be_ours()?;
-    // Checked before anything is started that would be left without contexts.
+    // Checked before the start, so that no landscape runs without its contexts.
     if let Some(path) = arguments.kubeconfig.path() {
         kubeconfig::check(&path, &arguments.which.name(), &directory.real())?;
     }
@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         host.notes(&directory).iter().for_each(|note| output.note(note));
     }
     let seconds = host.is_some().then_some(seconds);
-    // Before the first line: a reader that closes the output early has the contexts, too.
+    // Done before the first line: if a reader closes the output early, the contexts are merged nevertheless.
     let merged = match (arguments.merge(&client), &host) {
         (Ok(merged), _) => merged,
         (Err(failure), Some(host)) => {
@@ -174,7 +174,7 @@ async fn create_preset(client: &Client) -> Result<(), Failure> {
 }
 
 impl Arguments {
-    /// Refuses a new landscape of the demo whose time would end before it.
+    /// Refuses a new landscape of the demo whose time would end before the demo.
     fn has_time_for_demo(&self, facts: Option<&Facts>) -> Result<(), Failure> {
         if facts.is_some() || (self.demo.is_none() && self.settings.preset.as_deref() != Some("demo")) {
             return Ok(());
@@ -195,7 +195,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// What comes between two parts of a story.
+    /// Pause between two parts of a story.
     fn pace(&self) -> Result<Pace, Failure> {
         match self.pace {
             Some(time) => Ok(Pace::Wait(time)),
@@ -232,7 +232,7 @@ impl Arguments {
         })
     }
 
-    /// Which landscape it is, or is to be. An ephemeral one without a name gets a random one.
+    /// Landscape of the command. An ephemeral one without a name gets a random name.
     fn which(&self) -> Which {
         if !self.ephemeral || self.which.given().is_some() {
             return self.which.clone();
@@ -242,14 +242,14 @@ impl Arguments {
         self.which.named(&format!("ephemeral-{}", random.suffix(6, "name of a landscape", "", 0)))
     }
 
-    /// The flags, and the values of `--config` where no flag is given.
+    /// Returns the flags, with the values of `--config` for missing ones.
     fn with_settings(&self) -> Result<Self, Failure> {
         let Some(path) = &self.config else { return Ok(self.clone()) };
         Ok(Self { settings: self.settings.clone().or(Settings::read(path)?), ..self.clone() })
     }
 }
 
-/// What there is, and what to do next; `seconds` until it was ready, unless it ran already.
+/// Prints the landscape, and the next commands; `seconds`: time until it was ready, unless it ran already.
 fn print(
     client: &Client,
     clock: &ClockState,
@@ -315,8 +315,8 @@ fn emulated(gardener: &str) -> String {
     }
 }
 
-/// The context that kubectl uses without a flag, and the way to the landscape if that is another one; `way`: what its user
-/// types before the command.
+/// Formats the context that kubectl uses without a flag, and the way to the landscape if that is another context; `way`:
+/// text that the user types before the command.
 fn used(current: Option<&str>, landscape: &str, way: &str) -> String {
     let own = format!("terrarium-{landscape}");
     match current {
@@ -326,7 +326,7 @@ fn used(current: Option<&str>, landscape: &str, way: &str) -> String {
     }
 }
 
-/// A path as its user writes it.
+/// Shortens a path as users write it.
 fn below_home(path: &Path, home: Option<&Path>) -> String {
     let below = home.filter(|home| home.components().count() > 1).and_then(|home| path.strip_prefix(home).ok());
     below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()))
@@ -337,7 +337,7 @@ pub(crate) fn seed_names(seeds: u32) -> Vec<String> {
     (1..=seeds).map(|number| if number == 1 { "local".to_owned() } else { format!("local-{number}") }).collect()
 }
 
-/// The landscape as one object, for scripts.
+/// Formats the landscape as one JSON object for scripts.
 pub(crate) fn object(client: &Client, clock: &ClockState) -> serde_json::Value {
     json!({
         "name": client.facts.name,

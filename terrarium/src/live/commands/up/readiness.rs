@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a landscape lacks until it is ready: Deployments, the Garden, APIServices, Seeds.
+//! Conditions that a landscape waits for until it is ready: Deployments, the Garden, APIServices, Seeds.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use ops::components::crashes;
 
 use crate::live::client::Client;
 
-/// What is not ready, with what there is to say about it.
+/// First condition that is not met, with details.
 pub(in crate::live) async fn missing(
     client: &Client,
     context: &process::Context,
@@ -28,15 +28,15 @@ pub(in crate::live) async fn missing(
     }))
 }
 
-/// What a landscape lacks.
+/// Condition that is not met.
 pub(super) enum Missing {
-    /// It may come.
+    /// May be met later.
     Yet(String),
-    /// A component's version must not run beside the others: it will not come.
+    /// A component's version must not run together with the others: the condition will not be met.
     Refused(String),
 }
 
-/// What a landscape lacks; `None`: it is ready.
+/// Finds the first condition that is not met; `None`: the landscape is ready.
 pub(super) async fn look(client: &Client, context: &process::Context) -> Result<Option<Missing>, controller::Error> {
     let yet = |what: String| Ok(Some(Missing::Yet(what)));
     let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await?;
@@ -53,7 +53,7 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
             let (leases, _) = leases.list(&ListOptions::default()).await?;
             let running = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
             let profile = Profile::named(&client.facts.profile).unwrap_or_default();
-            // One that was refused because of a process that has ended since is started again.
+            // A process that was refused because of another process that has ended since is started again.
             let ended = crashes(std::slice::from_ref(&deployment), &pods);
             let refused = ended.iter().find(|crash| crash.is_refused() && crash.is_lasting(&running, profile));
             if let Some(refused) = refused {
@@ -81,7 +81,7 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
         return yet(format!("APIService {name} is not available"));
     }
     let (seeds, _) = Api::<Seed>::all(context, cluster::GARDEN).list(&ListOptions::default()).await?;
-    // As column STATUS says it: extensions may still be on their way.
+    // Same as column STATUS: extensions may still be missing.
     let is_ready = |seed: &Seed| {
         let status = |type_: &str| {
             let condition = seed.status.conditions.iter().find(|it| it.r#type == type_);
@@ -104,7 +104,7 @@ fn lacks(deployments: &[Arc<Deployment>], has_operator: bool, seeds: usize) -> O
     control_plane.chain(of_seed.filter(|program| count(program) < seeds).map(|it| it.name().to_owned())).next()
 }
 
-/// What the Garden lacks; `None`: it is reconciled.
+/// Reason for which the Garden is not ready; `None`: it is reconciled.
 async fn garden_lacks(context: &process::Context) -> Result<Option<String>, controller::Error> {
     let (gardens, _) = Api::<Garden>::all(context, cluster::RUNTIME).list(&ListOptions::default()).await?;
     let Some(garden) = gardens.first() else { return Ok(Some("there is no Garden".to_owned())) };

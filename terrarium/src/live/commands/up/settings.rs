@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a landscape is created with: flags of `up`, or lines of a file (`up --config FILE`); a flag that is given wins.
+//! Creation parameters of a landscape: flags of `up`, or lines of a file (`up --config FILE`); flags take precedence.
 //!
 //! ```yaml
 //! gardener-version: v1.120.0
@@ -9,7 +9,7 @@
 //! preset: demo
 //! ```
 //!
-//! The keys of the file are the names of the flags, and each line is read as its flag: what a flag refuses, the file refuses.
+//! The keys of the file are the names of the flags, and each line is parsed like its flag: both refuse the same values.
 
 use std::error::Error as _;
 use std::net::IpAddr;
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::live::clock;
 use crate::live::retention::Retention;
 
-// No doc comment: clap would show it in place of the command's.
+// No doc comment: clap would show it instead of that of the command.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub(super) struct Settings {
     /// Content of a new landscape: nothing, or CloudProfile, Project and credentials of the demo, which fit its release;
@@ -47,31 +47,31 @@ pub(super) struct Settings {
     /// Number of gardener-apiservers [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9))]
     pub(super) apiservers: Option<u32>,
-    /// Whether gardener-operator makes gardener-apiserver and the rest of the control plane from an object Garden, and
-    /// updates them with itself; otherwise they are Deployments without an owner [default: true]
+    /// Let gardener-operator create gardener-apiserver and the rest of the control plane from an object Garden, and update
+    /// them with itself; otherwise they are Deployments without an owner [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) operator: Option<bool>,
-    /// What becomes of a component whose version must not run beside the others: `enforce`, it does not start, or waits;
-    /// `warn`, an Event says so; `off`, nothing is checked. A landscape that is stopped may be given another one
+    /// Treatment of a component whose version must not run together with the others: `enforce`, it does not start, or
+    /// waits; `warn`, an Event says so; `off`, nothing is checked. A landscape that is stopped may be given another one
     /// [default: enforce; warn with profile upstream]
     #[arg(long, value_name = "MODE", value_parser = ["enforce", "warn", "off"])]
     pub(super) skew_enforcement: Option<String>,
-    /// Whether components may go back to older versions, with a Warning Event each time, for an exercise. A landscape that
-    /// is stopped may be given another value [default: false]
+    /// Let components go back to older versions, with a Warning Event each time, for an exercise. A landscape that is
+    /// stopped may be given another value [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) allow_downgrade: Option<bool>,
-    /// Who may do what: `rbac`, what the roles of each cluster allow; `always-allow`, every user
-    /// who is authenticated may do everything. A landscape that is stopped may be given another one [default: rbac]
+    /// Permissions of users: `rbac`, those of the roles in each cluster; `always-allow`, every authenticated user may do
+    /// everything. A landscape that is stopped may be given another one [default: rbac]
     #[arg(long, env = "TERRARIUM_AUTHORIZATION", hide_env = true, value_name = "MODE")]
     #[arg(value_parser = ["always-allow", "rbac"])]
     pub(super) authorization: Option<String>,
-    /// Form of the components: `inside`, tasks of the host's process, except pods with annotation `terrarium.dev/form: process`;
-    /// `processes`, a process each: the component's own binary beside terrarium, else `terrarium component NAME`. A landscape
-    /// that is stopped may be given another one [default: as before; inside in a new one]
+    /// Form of the components: `inside`, tasks of the host's process, except pods with annotation `terrarium.dev/form:
+    /// process`; `processes`, a process each: the component's own binary in the folder of terrarium, else `terrarium
+    /// component NAME`. A landscape that is stopped may be given another one [default: as before; inside in a new one]
     #[arg(long, env = "TERRARIUM_COMPONENTS", hide_env = true, value_name = "FORM")]
     #[arg(value_parser = ["inside", "processes"])]
     pub(super) components: Option<String>,
-    /// How long Events are kept behind their last write, in landscape time. A landscape that is stopped may be given another
+    /// Landscape time for which Events are kept after their last write. A landscape that is stopped may be given another
     /// time [default: 1h; 365d in a landscape of the demo, in which days go by quickly]
     #[arg(long, value_name = "D", value_parser = duration)]
     pub(super) event_ttl: Option<TimeDelta>,
@@ -82,19 +82,19 @@ pub(super) struct Settings {
     /// Seed of all randomness [default: 1]
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
-    /// Where the requirements documents and upstream's code differ: which of them holds [default: documents]
+    /// Source of the rules on which the requirements documents and upstream's code differ [default: documents]
     #[arg(long, value_parser = ["documents", "upstream"])]
     pub(super) profile: Option<String>,
-    /// Where the event log is [default: sled]
+    /// Storage of the event log [default: sled]
     #[arg(long, value_parser = ["sled", "memory"])]
     pub(super) log: Option<String>,
-    /// Whether an acknowledged write survives a power failure [default: durable]
+    /// Survival of acknowledged writes after a power failure [default: durable]
     #[arg(long, value_parser = ["durable", "fast"])]
     pub(super) durability: Option<String>,
-    /// How much of the past is kept: `all`, a number of entries, or a size (512MiB) [default: all]
+    /// Amount of the past that is kept: `all`, a number of entries, or a size (512MiB) [default: all]
     #[arg(long, value_name = "HISTORY")]
     pub(super) history: Option<Retention>,
-    /// How time passes by itself once the landscape is ready: `eager` jumps to work that is near; `realtime`;
+    /// Mode in which time passes by itself once the landscape is ready: `eager` jumps to work that is near; `realtime`;
     /// `scaled=R`; `stepped` does not move; `auto` jumps from timer to timer [default: as it did; eager in a new one]
     #[arg(long, value_name = "M", value_parser = clock::mode)]
     pub(super) clock: Option<Mode>,
@@ -110,7 +110,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// These, and the others where these say nothing.
+    /// Merges the settings; those of `other` apply where `self` has none.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             preset: self.preset.or(other.preset),
@@ -137,10 +137,10 @@ impl Settings {
         }
     }
 
-    /// Reads a file.
+    /// Reads the settings from a file.
     ///
     /// # Errors
-    /// It cannot be read, or says what no flag can say.
+    /// It cannot be read, or has a value that no flag accepts.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let place = path.display();
         let text = std::fs::read_to_string(path)
@@ -164,7 +164,7 @@ impl Settings {
         Ok(read)
     }
 
-    /// One line, read as its flag.
+    /// Parses one line like its flag.
     fn of_line(key: &str, value: &Value) -> Result<Self, String> {
         let values = match value {
             Value::Array(values) => values.iter().map(|value| scalar(key, value)).collect::<Result<Vec<_>, _>>()?,
@@ -177,12 +177,12 @@ impl Settings {
     }
 }
 
-/// Checks that a text is `newest` or a version of Gardener, and keeps it as it is.
+/// Checks that a text is `newest` or a version of Gardener, and returns it unchanged.
 fn gardener_version(text: &str) -> Result<String, String> {
     ops::release::parse(text).map(|_| text.to_owned())
 }
 
-/// The flags alone; the environment says nothing here.
+/// Command with only the flags; the environment is ignored.
 fn command() -> clap::Command {
     let command = clap::Command::new("up").no_binary_name(true).disable_help_flag(true);
     Settings::augment_args(command).mut_args(|flag| flag.env(None::<&str>))
@@ -196,7 +196,7 @@ fn unknown(key: &str) -> String {
     format!("unknown field `{key}`")
 }
 
-/// A value as a flag has it.
+/// Converts a value to the argument of a flag.
 fn scalar(key: &str, value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
@@ -210,7 +210,7 @@ fn scalar(key: &str, value: &Value) -> Result<String, String> {
     }
 }
 
-/// What clap says of a flag, in the words of the file.
+/// Converts clap's error about a flag to a message about the file.
 fn refusal(key: &str, error: &clap::Error) -> String {
     let value = match error.get(ContextKind::InvalidValue) {
         Some(ContextValue::String(value)) => value.as_str(),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_flag_refuses_the_file_refuses() {
+    fn the_file_refuses_the_same_values_as_flags() {
         for (text, expected) in [
             ("start-time: soon\n", "start-time: `soon` is no instant"),
             ("seed-count: 2\n", "unknown field `seed-count`"),
@@ -282,7 +282,7 @@ mod tests {
             ("operator: maybe\n", "operator: `maybe` is none of true, false"),
             ("port: {}\n", "port: the value is no text, number, or truth value"),
             ("- seeds\n", "the file is no mapping"),
-            // No flags of these settings.
+            // Flags of `up` outside of these settings.
             ("ephemeral: true\n", "unknown field `ephemeral`"),
             ("help: true\n", "unknown field `help`"),
         ] {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Starting a landscape, or finding the one that runs: until it is ready.
+//! Starts a landscape, or finds the running one, and waits until it is ready.
 //!
 //! ```text
-//! nobody has the directory ──► start a host ──► it has the directory ──► it answers ──► everything is ready
+//! no process has the directory ──► start a host ──► it has the directory ──► it answers ──► everything is ready
 //!             ▲                     │                    │
 //!             │                     └── another was faster
 //!             └── it ended: killed, stopped, or its disk is full
 //! ```
 //!
-//! A process that has the directory need not run any more: one that was killed has it until the system has taken everything
-//! from it. So what is true is looked at again and again, in both directions, and nothing is concluded from one look.
+//! A process that has the directory may not run any more: a killed process has it until the kernel has released all of its
+//! resources. So the state is checked repeatedly, for changes in both directions, and nothing is concluded from one check.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -31,31 +31,31 @@ use crate::live::client::Client;
 use crate::live::directory::{Directory, Holder, HostFile};
 use crate::live::{down, executable, owner};
 
-/// Wall time between two looks at a landscape that starts.
+/// Wall time between two checks of a starting landscape.
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
-/// File with what the host says.
+/// File with the host's output.
 const HOST_LOG: &str = "host.log";
-/// Lines of the host that are shown when it does not become ready.
+/// Number of lines of the host's output that are shown if it does not become ready.
 const LAST_LINES: usize = 5;
-/// Exit code of a host whose directory another process has.
+/// Exit code of a host whose directory is held by another process.
 const HELD: i32 = 4;
 
-/// A host that was started.
+/// A started host.
 pub(super) struct Starting {
     child: Child,
-    /// Bytes of its file that are of earlier starts; `None`: it does not write into the file.
+    /// Size of the output file in bytes before this start; `None`: the host does not write to the file.
     said: Option<u64>,
-    /// Whether this command made the landscape: what a start that failed made is removed.
+    /// True if this command created the landscape, which is removed if the start fails.
     is_new: bool,
 }
 
-/// What a landscape still lacks.
+/// Part that a landscape lacks.
 enum Lacks {
-    /// There is nothing to be done.
+    /// The landscape is ready.
     Nothing,
-    /// Its host is not there yet, or not any more.
+    /// Its host does not run, or has ended.
     Host,
-    /// Its host is there; this is missing.
+    /// Its host runs; the named condition is not met.
     This(String),
 }
 
@@ -71,7 +71,7 @@ pub(super) async fn bring_up(
     let mut ours: Option<Starting> = None;
     let mut known: Option<Client> = None;
     let mut last = None;
-    // Why a host of ours that lost the directory to another process ended.
+    // Reason for which a host of this command ended after it lost the directory to another process.
     let mut lost: Option<Failure> = None;
     let mut is_new = false;
     loop {
@@ -80,8 +80,8 @@ pub(super) async fn bring_up(
                 None => ours = Some(host),
                 Some(status) => {
                     let failure = host.failure(directory, status.code());
-                    // Another process was faster, or removed the landscape and what the host has said with it: what there is
-                    // now will be seen.
+                    // Another process was faster, or removed the landscape together with the host's output: the next check
+                    // shows the current state.
                     if status.code() != Some(HELD) && directory.facts()?.is_some() {
                         return Err(host.failed(directory, failure));
                     }
@@ -104,7 +104,7 @@ pub(super) async fn bring_up(
                     ours = Some(start(directory, arguments, is_new)?);
                     started.set(ours.as_ref().map(|host| host.child.id()));
                 }
-                // Another command may start it just now, with other flags.
+                // Another command may be starting it with other flags.
                 Some((facts, _)) if ours.is_none() => arguments.needs_stop(&facts)?,
                 _ => {}
             }
@@ -120,7 +120,8 @@ pub(super) async fn bring_up(
         }
         match (lacks, known.take()) {
             (Lacks::Nothing, Some(client)) => {
-                // A host of ours that has not found out yet that another one was faster must not take over from it later.
+                // A host of this command that has not noticed yet that another one was faster must not take over from it
+                // later.
                 if let Some(mut late) = ours.take_if(|started| started.child.id() != client.host.pid) {
                     let ended = late.child.kill().and_then(|()| late.child.wait());
                     ended.map_err(|error| Failure::Failed(format!("cannot end a second host: {error}")))?;
@@ -136,7 +137,7 @@ pub(super) async fn bring_up(
     }
 }
 
-/// Refuses to start on a full disk: the log would take no writes, so that the landscape would never be ready.
+/// Refuses to start on a full disk: the log would accept no writes, so that the landscape would never become ready.
 fn must_have_room(directory: &Directory) -> Result<(), Failure> {
     let path = std::path::absolute(directory.path()).unwrap_or_else(|_| directory.path().to_owned());
     // A new landscape has no directory yet.
@@ -144,8 +145,8 @@ fn must_have_room(directory: &Directory) -> Result<(), Failure> {
     full.map_or(Ok(()), |full| Err(Failure::input(full.to_string(), "make room and try again: nothing is lost")))
 }
 
-/// Asks a host for the parts that its landscape lacks; the host may be ending, or have ended. `last`: the previous answer, which is
-/// returned if the time is over first.
+/// Requests the part that the landscape lacks; the host may be ending, or have ended. `last`: previous result, returned if
+/// the time is over first.
 async fn lacks(
     directory: &Directory,
     host: &HostFile,
@@ -156,7 +157,7 @@ async fn lacks(
     if known.as_ref().is_none_or(|client| client.host != *host) {
         *known = match Client::of(directory) {
             Ok(client) => Some(client),
-            // It has just ended.
+            // The host has just ended.
             Err(Failure::Failed(_)) => None,
             Err(failure) => return Err(failure),
         };
@@ -164,17 +165,17 @@ async fn lacks(
     let Some(client) = known else { return Ok(Lacks::Host) };
     let context = client.context();
     let asked = async {
-        // A host that runs answers what time it is.
+        // A running host answers with its time.
         let Ok(clock) = client.clock().await else { return Ok(Lacks::Host) };
         Ok(match look(client, &context).await {
             Ok(Some(Missing::Refused(line))) => return Err(Failure::Refused(line)),
             Ok(Some(Missing::Yet(missing))) => Lacks::This(missing),
-            // Ready a moment before the landscape has all that it begins with, and time may go.
+            // Ready a moment before all initial objects of the landscape exist, and time may pass.
             Ok(None) if clock.waits_for.holds.iter().any(|hold| hold == START) => {
                 Lacks::This("the landscape is not complete yet".to_owned())
             }
             Ok(None) => Lacks::Nothing,
-            // Clusters come into being, gardener-apiservers come and go: as long as there is time it may get better.
+            // Clusters are being created, and gardener-apiservers restart: the error may be temporary.
             Err(error) => Lacks::This(error.to_string()),
         })
     };
@@ -191,7 +192,7 @@ async fn lacks(
     }
 }
 
-/// Why there was not enough time.
+/// Returns the failure after the time limit, with the reason.
 fn too_late(
     directory: &Directory,
     lacks: &Lacks,
@@ -224,19 +225,19 @@ fn last_lines(path: &Path) -> String {
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
-/// Starts the host, in the background unless it is to stay.
+/// Starts the host, in the background unless it is to stay in the foreground.
 fn start(directory: &Directory, arguments: &Arguments, is_new: bool) -> Result<Starting, Failure> {
     let failed = |error: std::io::Error| Failure::Failed(format!("cannot start the host: {error}"));
     let path = directory.join(HOST_LOG);
     let said = std::fs::metadata(&path).map_or(0, |file| file.len());
     let mut command = Command::new(executable::running().map_err(failed)?);
     command.arg0(executable::file().map_err(failed)?).args(["component", "host", "--data-dir"]);
-    // The directory says which landscape it is.
+    // The directory identifies the landscape.
     command.env_remove("TERRARIUM_LANDSCAPE").env_remove("TERRARIUM_DATA_DIR");
-    // Absolute: others read it, in working directories of their own.
+    // Absolute, since other processes read it in their own working directories.
     command.arg(std::path::absolute(directory.path()).map_err(failed)?).stdin(Stdio::null()).process_group(0);
-    // Huge pages would make each of a landscape's eight processes hold some megabytes that it never touches. What is set
-    // for the host holds for the processes that it starts.
+    // Huge pages would make each of a landscape's eight processes hold some megabytes that it never uses. The host's
+    // environment also applies to the processes that it starts.
     command.env("MIMALLOC_ALLOW_THP", "0");
     if arguments.foreground {
         command.stdout(Stdio::null());
@@ -257,7 +258,7 @@ fn start(directory: &Directory, arguments: &Arguments, is_new: bool) -> Result<S
     Ok(Starting { child, said: (!arguments.foreground).then_some(said), is_new })
 }
 
-/// Waits until the host ends; a signal is handed on to it.
+/// Waits until the host ends; passes a signal on to it.
 pub(super) async fn stay(mut started: Starting, directory: &Directory) -> Result<(), Failure> {
     let wall = Clock::wall();
     let mut signal = std::pin::pin!(end_signal());
@@ -277,7 +278,7 @@ pub(super) async fn stay(mut started: Starting, directory: &Directory) -> Result
 }
 
 impl Starting {
-    /// What it has said so far.
+    /// Lines of the host's output since this start.
     fn lines(&self, directory: &Directory) -> Vec<String> {
         let Some(said) = self.said else { return Vec::new() };
         let text = std::fs::read(directory.join(HOST_LOG)).unwrap_or_default();
@@ -285,13 +286,13 @@ impl Starting {
         String::from_utf8_lossy(new).lines().map(str::to_owned).collect()
     }
 
-    /// What it said that its user should know.
+    /// Notes and warnings in the host's output.
     pub(super) fn notes(&self, directory: &Directory) -> Vec<String> {
         let is_note = |line: &String| line.starts_with("note: ") || line.starts_with("warning: ");
         self.lines(directory).into_iter().filter(is_note).collect()
     }
 
-    /// Stops it; a landscape that this command made is removed.
+    /// Stops the host, and removes a landscape that this command created.
     pub(super) async fn undo(&self, directory: &Directory) -> Result<(), Failure> {
         if let Some(holder) = directory.holder()? {
             down::stop(directory, holder).await?;
@@ -304,13 +305,13 @@ impl Starting {
         Ok(())
     }
 
-    /// How it ended, if it has.
+    /// Exit status of the host; `None`: it runs.
     fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Why it ended. A landscape that this command made, and no other command has started since, is removed: it was never
-    /// used, and the next `up` may have other flags.
+    /// Returns the failure; a landscape that this command created, and that no other command has started since, is removed:
+    /// it was never used, and the next `up` may have other flags.
     fn failed(&self, directory: &Directory, failure: Failure) -> Failure {
         if self.is_new
             && let Ok(Ok(held)) = directory.try_hold("up")
@@ -320,13 +321,13 @@ impl Starting {
         failure
     }
 
-    /// Why it ended, as it says itself.
+    /// Returns the failure of the ended host, by its last error message.
     fn failure(&self, directory: &Directory, code: Option<i32>) -> Failure {
         let lines = self.lines(directory);
         let error = lines.iter().rev().find_map(|line| line.strip_prefix("error: "));
         let hint = lines.iter().rev().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default();
         if let (None, Some(full)) = (error, SledLog::no_room(directory.path())) {
-            // The disk had no room for its output either.
+            // There was no space left for its output either.
             return Failure::input(format!("the host ended: {full}"), "make room and try again: nothing is lost");
         }
         match (code, error) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium upgrade apply | status`: carries a planned order out on the landscape that runs.
+//! `terrarium upgrade apply | status`: executes a planned order on a running landscape.
 //!
 //! ```text
-//! plan ──► moves: what is replaced at once ──► ask for the version ──► wait until only that runs ──► next move
+//! plan ──► moves: instances that are replaced together ──► request of the version ──► wait until only it runs ──► next move
 //! ```
 //!
 //! Each call plans from the running versions, so an interrupted upgrade continues with another call. If gardener-operator or
 //! a Gardenlet replaces a component, its move only waits. The command succeeds when every instance of every component is
 //! ready at the version, none crash-loops, and the version rules allow them.
 //!
-//! **Tour.** [`moves`] the steps of a plan that go together, [`view`] what is watched of the landscape and whether a
-//! move is done, [`report`] what is written for others.
+//! **Tour.** [`moves`] the steps of a plan that are executed together, [`view`] observation of the landscape and of the
+//! state of a move, [`report`] report for other programs and users.
 
 mod moves;
 mod report;
@@ -30,7 +30,7 @@ use ops::fleet::Fleet;
 use serde_json::{Value, json};
 
 use self::moves::Move;
-use self::report::{Report, Taken};
+use self::report::{ExecutedMove, Report};
 pub(in crate::live) use self::view::View;
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
@@ -44,12 +44,12 @@ use ops::components::{Row, State};
 use ops::instant::duration;
 use ops::spelling::counted;
 
-/// Wall time between two looks at a component that is replaced.
+/// Wall time between two checks of a component that is replaced.
 const LOOK: TimeDelta = TimeDelta::milliseconds(200);
 
 /// Options of the execution of `upgrade apply`.
 #[derive(Debug, Args)]
-pub(crate) struct Manners {
+pub(crate) struct ApplyOptions {
     /// Print the plan without executing it
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -68,13 +68,13 @@ pub(crate) struct Manners {
     quiet: bool,
 }
 
-/// Carries a plan out.
+/// Executes a plan.
 ///
 /// # Errors
-/// A component does not get to its version, or a signal or the end of the input stops it.
+/// A component does not reach its version, or a signal or the end of the input stops the upgrade.
 pub(crate) fn apply(
     which: &Which,
-    manners: &Manners,
+    options: &ApplyOptions,
     fleet: &Fleet,
     plan: &Plan,
     (to, profile): (&GardenerVersion, Profile),
@@ -89,22 +89,22 @@ pub(crate) fn apply(
         tokio::select! {
             biased;
             _ = end_signal() => return Err(Failure::Interrupted(again("interrupted", to))),
-            read = view.garden_is_read(to, manners.wait) => read?,
+            read = view.garden_is_read(to, options.wait) => read?,
         }
         let kept;
         (moves, kept) = view.moves(plan)?;
         for text in &kept {
             output.note(&format!("note: {text}"));
         }
-        can_pause(manners, &view, &moves)?;
+        can_pause(options, &view, &moves)?;
         tokio::select! {
             biased;
             _ = end_signal() => Err(Failure::Interrupted(again("interrupted", to))),
-            done = all(&client, &view, manners, &moves, to, &mut report, output) => done,
+            done = all(&client, &view, options, &moves, to, &mut report, output) => done,
         }
     });
     let rest = moves.get(report.taken.len()..).unwrap_or_default();
-    if let Some(file) = &manners.report {
+    if let Some(file) = &options.report {
         let text = report.text(file, rest, done.as_ref().err());
         std::fs::write(file, text)
             .map_err(|error| Failure::Failed(format!("the report cannot be written to {}: {error}", file.display())))?;
@@ -132,9 +132,9 @@ pub(in crate::live) fn startable(fleet: &Fleet, to: &GardenerVersion) -> Result<
 }
 
 /// Refuses a pause if gardener-operator replaces components, since it does not wait between them.
-fn can_pause(manners: &Manners, view: &View, moves: &[Move]) -> Result<(), Failure> {
+fn can_pause(options: &ApplyOptions, view: &View, moves: &[Move]) -> Result<(), Failure> {
     match view.made_by_operator(moves).first() {
-        Some(made) if manners.pause_between => Err(Failure::input(
+        Some(made) if options.pause_between => Err(Failure::input(
             format!(
                 "--pause-between: gardener-operator replaces {} by itself and does not wait between components",
                 made.name()
@@ -145,7 +145,7 @@ fn can_pause(manners: &Manners, view: &View, moves: &[Move]) -> Result<(), Failu
     }
 }
 
-/// What a user who stopped it may do.
+/// Message with the command that continues after the user stopped the upgrade.
 fn again(why: &str, to: &GardenerVersion) -> String {
     format!("{why}; what was begun goes on, and `terrarium upgrade apply --to v{to}` takes the steps that are left")
 }
@@ -153,7 +153,7 @@ fn again(why: &str, to: &GardenerVersion) -> String {
 async fn all(
     client: &Client,
     view: &View,
-    manners: &Manners,
+    options: &ApplyOptions,
     moves: &[Move],
     to: &GardenerVersion,
     report: &mut Report,
@@ -161,12 +161,12 @@ async fn all(
 ) -> Result<(), Failure> {
     let mut progress = Progress::of_steps(moves.len(), client.clock().await?.now, Clock::wall().now());
     for (number, next) in moves.iter().enumerate() {
-        if manners.pause_between && !pause(next, output) {
+        if options.pause_between && !pause(next, output) {
             return Err(Failure::Interrupted(again(&format!("stopped before {next}"), &next.to)));
         }
         let begun = Clock::wall().now();
         output.line(&format!("{:>3}/{}  {next}", number + 1, moves.len()))?;
-        let mut taken = std::pin::pin!(take(view, next, manners.wait));
+        let mut taken = std::pin::pin!(take(view, next, options.wait));
         let done = loop {
             let look = async {
                 pass(LOOK).await;
@@ -177,27 +177,31 @@ async fn all(
                 done = &mut taken => break done,
                 clock = look => clock,
             };
-            // The view finds out whether the host has ended.
-            if let (false, Ok(clock)) = (manners.quiet, clock) {
+            // The view detects the end of the host.
+            if let (false, Ok(clock)) = (options.quiet, clock) {
                 progress.at_step(number, clock.now, Clock::wall().now(), view.obstacle(next).into_iter().collect());
                 output.progress(&progress);
             }
         };
         let seconds = (Clock::wall().now() - begun).as_seconds_f64();
-        report.taken.push(Taken { step: next.clone(), seconds, problem: done.as_ref().err().map(ToString::to_string) });
+        report.taken.push(ExecutedMove {
+            step: next.clone(),
+            seconds,
+            problem: done.as_ref().err().map(ToString::to_string),
+        });
         done?;
         output.line(&format!("         done in {seconds:.1} s"))?;
     }
     if let Some(last) = moves.last() {
-        ended(view.garden_is_reconciled(manners.wait).await, last, manners.wait)?;
+        ended(view.garden_is_reconciled(options.wait).await, last, options.wait)?;
     }
-    view.is_at(to, manners.wait).await
+    view.is_at(to, options.wait).await
 }
 
-/// Asks for a component's version, and waits until only that runs.
+/// Requests a component's version, and waits until no other version of it runs.
 ///
 /// # Errors
-/// It does not get there, or nothing has changed for `wait`.
+/// It does not reach the version, or nothing has changed for `wait`.
 pub(in crate::live) async fn take(view: &View, next: &Move, wait: TimeDelta) -> Result<(), Failure> {
     if next.component == Component::Operator {
         ended(view.garden_is_reconciled(wait).await, next, wait)?;
@@ -206,7 +210,7 @@ pub(in crate::live) async fn take(view: &View, next: &Move, wait: TimeDelta) -> 
     ended(view.wait(next, wait).await, next, wait)
 }
 
-/// What a wait came to.
+/// Converts the result of a wait.
 fn ended(state: State, next: &Move, wait: TimeDelta) -> Result<(), Failure> {
     Err(match state {
         State::Done => return Ok(()),
@@ -219,19 +223,19 @@ fn ended(state: State, next: &Move, wait: TimeDelta) -> Result<(), Failure> {
     })
 }
 
-/// Waits for Enter; `false`: there will be none.
+/// Waits for Enter; `false`: the input has ended.
 fn pause(next: &Move, output: &mut Output) -> bool {
     output.note(&format!("next: {next}; press Enter to go on"));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).is_ok_and(|bytes| bytes > 0)
 }
 
-/// Waits on wall time.
+/// Waits for a wall time.
 async fn pass(time: TimeDelta) {
     Clock::wall().sleep(time, TimerClass::Work).await;
 }
 
-/// Shows which version each component runs and which it is to run.
+/// Prints the running and the desired version of each component.
 ///
 /// # Errors
 /// The landscape does not run.

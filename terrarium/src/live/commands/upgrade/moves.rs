@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The steps of a plan that go together: a Deployment replaces all its instances at once.
+//! Steps of a plan that are executed together: a Deployment replaces all its instances.
 
 use std::fmt;
 
 use domain::skew::{Component, GardenerVersion};
 use domain::upgrade::{Plan, shown};
 
-/// A component, or the gardenlets of one seed, or one extension, that gets another version.
+/// Move of a component, of the gardenlets of one seed, or of one extension to another version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Move {
     pub(crate) component: Component,
-    /// The seed of a gardenlet, the name of an extension; empty for the others.
+    /// Seed of a gardenlet, name of an extension; empty for other components.
     pub(crate) owner: String,
-    /// The oldest version that ends.
+    /// Oldest version that is replaced.
     pub(crate) from: GardenerVersion,
     pub(crate) to: GardenerVersion,
     pub(crate) instances: usize,
 }
 
 impl Move {
-    /// Subject of the move: `gardenlet of seed a`.
+    /// Name of the moved component, for example `gardenlet of seed a`.
     pub(super) fn name(&self) -> String {
         shown(self.component, &self.owner)
     }
@@ -32,7 +32,7 @@ impl fmt::Display for Move {
     }
 }
 
-/// The moves of a plan, in its order.
+/// Returns the moves of a plan, in order.
 pub(crate) fn of(plan: &Plan) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
     for step in &plan.steps {

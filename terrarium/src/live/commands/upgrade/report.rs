@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was done, for other programs and people.
+//! Report of an upgrade, for other programs and users.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 use super::moves::Move;
 use crate::failure::Failure;
 
-/// A move that was made, or tried.
+/// An executed or attempted move.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Taken {
+pub(super) struct ExecutedMove {
     pub(super) step: Move,
-    /// Wall time.
+    /// Duration in seconds of wall time.
     pub(super) seconds: f64,
-    /// Why it did not end well.
+    /// Reason for which it failed.
     pub(super) problem: Option<String>,
 }
 
-/// An upgrade as it went.
+/// Report of an upgrade.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Report {
     landscape: String,
     to: String,
-    pub(super) taken: Vec<Taken>,
+    pub(super) taken: Vec<ExecutedMove>,
 }
 
 impl Report {
@@ -33,7 +33,7 @@ impl Report {
         Self { landscape: landscape.to_owned(), to: format!("v{to}"), taken: Vec::new() }
     }
 
-    /// In the form that the file's name asks for; `rest` was not begun.
+    /// Formats the report according to the file's extension; `rest`: moves that were not begun.
     pub(super) fn text(&self, file: &Path, rest: &[Move], failure: Option<&Failure>) -> String {
         let why = failure.map(ToString::to_string);
         match file.extension().and_then(|extension| extension.to_str()) {
@@ -68,7 +68,7 @@ impl Report {
         let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         let name = escaped(&format!("upgrade of {} to {}", self.landscape, self.to));
         let (tests, skipped) = (self.taken.len() + rest.len(), rest.len());
-        // A text is written into memory: that cannot fail.
+        // Writing to memory cannot fail.
         let _ = writeln!(
             xml,
             "<testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\" \
@@ -107,7 +107,7 @@ impl Report {
     }
 }
 
-/// A text between the quotes of an attribute.
+/// Escapes a text for an attribute.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn a_report_has_three_forms() {
         let mut report = Report::new("default", &GardenerVersion::release(1, 121, 0));
-        report.taken.push(Taken { step: step(Component::Operator), seconds: 1.25, problem: None });
-        report.taken.push(Taken {
+        report.taken.push(ExecutedMove { step: step(Component::Operator), seconds: 1.25, problem: None });
+        report.taken.push(ExecutedMove {
             step: step(Component::Apiserver),
             seconds: 0.5,
             problem: Some("refused <A1> & \"more\"".to_owned()),

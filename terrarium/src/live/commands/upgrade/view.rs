@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an upgrade watches of a landscape, what it asks for, and how far a move is.
+//! Observation of a landscape during an upgrade, requests of the moves, and their states.
 
 use std::sync::Arc;
 
@@ -37,10 +37,10 @@ const SILENCES: u32 = 2;
 /// Error after more unanswered requests.
 const GONE: &str = "the landscape does not answer any more: its host has ended; `terrarium up` starts it again, and what was \
                     begun goes on";
-/// How often the whole wait for a component may be as long as what is waited for a change.
+/// Maximum total wait for a component, as a multiple of the wait for a change.
 const MOST_WAITS: i32 = 20;
 
-/// Local copies of what shows how far an upgrade is.
+/// Local copies of the objects that show the progress of an upgrade.
 pub(in crate::live) struct View {
     context: Context,
     /// Name of the landscape.
@@ -126,10 +126,10 @@ impl View {
         self.deployments.list().iter().any(|deployment| deployment.metadata.name == Component::Operator.name())
     }
 
-    /// The moves that a plan asks for, and a note for each extension that has releases of its own.
+    /// Returns the moves of a plan, and a note for each extension with its own releases.
     ///
     /// # Errors
-    /// A move cannot be made as the landscape is.
+    /// A move is impossible in the current state of the landscape.
     pub(in crate::live) fn moves(&self, plan: &Plan) -> Result<(Vec<Move>, Vec<String>), Failure> {
         let (moves, others): (Vec<Move>, Vec<Move>) = moves::of(plan)
             .into_iter()
@@ -182,7 +182,7 @@ impl View {
         self.has_operator() && gardenlet.is_some_and(follows)
     }
 
-    /// Deployments of a move: one, or for an extension one in each seed, except Deployments that keep a version of their own.
+    /// Deployments of a move: one, or for an extension one per seed, except Deployments with a pinned version.
     fn deployments_of(&self, next: &Move) -> Vec<Arc<Deployment>> {
         let (name, cluster) = match next.component {
             Component::Extension => (library::deployment_of(&next.owner).unwrap_or_default(), None),
@@ -241,7 +241,7 @@ impl View {
                     if self.follows_operator(&gardenlet.metadata.name) {
                         return Ok(());
                     }
-                    // The whole reference, as gardener-operator replaces it.
+                    // The whole reference is replaced, as gardener-operator does.
                     let reference = json!({ "ref": chart_reference(&version) });
                     let helm = json!({ "helm": { "ociRepository": reference } });
                     let patch = json!({ "spec": { "deployment": helm } });
@@ -250,7 +250,7 @@ impl View {
                     return done.map(drop).map_err(|error| failed(next, &error));
                 }
             }
-            // The gardenlets give it their version once the last of them has that.
+            // The gardenlets set their version once the last of them has been updated.
             Component::Extension if !self.gardenlets.is_empty() => return Ok(()),
             _ => {}
         }
@@ -278,7 +278,7 @@ impl View {
         done.map(drop).map_err(|error| failed(next, &error))
     }
 
-    /// Waits until a move is done, or cannot be, or nothing has changed for `unchanged_for`.
+    /// Waits until a move is done or impossible, or nothing has changed for `unchanged_for`.
     pub(super) async fn wait(&self, next: &Move, unchanged_for: TimeDelta) -> State {
         self.until(unchanged_for, || self.state(next)).await
     }
@@ -306,7 +306,7 @@ impl View {
         }
     }
 
-    /// Waits until the host of the landscape does not answer any more.
+    /// Waits until the host of the landscape no longer responds.
     async fn gone(&self) {
         let leases = Api::<Lease>::namespaced(&self.context, cluster::GARDEN, namespace::INSTANCES);
         let (all, mut silent) = (ListOptions::default(), 0);
@@ -337,7 +337,7 @@ impl View {
         }
     }
 
-    /// Obstacle of a move: a sentence; None: it has ended.
+    /// Sentence about the obstacle of a move; None: the move is complete.
     pub(super) fn obstacle(&self, next: &Move) -> Option<String> {
         match (self.state(next), self.garden_state()) {
             (State::Waits(why), _) | (State::Done, State::Waits(why)) => Some(why),
@@ -371,7 +371,7 @@ impl View {
             .instances
             .iter()
             .filter(|instance| instance.component == next.component && instance.owner == next.owner);
-        // One of an extension may have a version of its own.
+        // One Deployment of an extension may have its own version.
         let old = of_move.find(|instance| next.component != Component::Extension && is_old(&instance.version));
         if let Some(old) = old {
             return State::Waits(format!("an instance at {} is still registered", old.version));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which process has a landscape's directory: one at a time, by a lock on its file `lock`.
+//! Exclusive lock of a landscape's directory, on its file `lock`.
 //!
-//! The process that has the lock writes its ID and role into the file, so others can name it. What the file says counts
-//! only while the
-//! lock is held: a process that ends, however it does, leaves its words behind. A process that was killed holds the lock
-//! until the system has taken everything from it, its memory first; so a lock that is held does not mean that the process runs.
+//! The process that has the lock writes its ID and role into the file, so that others can name it. The content counts only
+//! while the lock is held: a process leaves it behind, however it ends. A killed process holds the lock until the kernel
+//! has released all of its resources, its memory first; so a held lock does not mean that the process still runs.
 //!
-//! **Invariants.** Only the process that has the lock writes facts and removes the directory. A lock on a file that is not
-//! in the directory any more, since that was removed meanwhile, is none.
+//! **Invariants.** Only the process with the lock writes facts and removes the directory. A lock on a file that is no
+//! longer in the directory, since the directory was removed meanwhile, does not count.
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
@@ -18,24 +17,24 @@ use std::time::Duration;
 use super::{Directory, Facts, HostFile};
 use crate::failure::Failure;
 
-/// How often a lock is tried that is held, and the wall time between two tries: who only looks whether it is held has it
-/// for a moment.
+/// Number of attempts to take a held lock, and the wall time between two attempts: a process that only checks the lock
+/// holds it for a moment.
 const TRIES: (u32, Duration) = (25, Duration::from_millis(20));
 
-/// What the process behind a landscape does with its directory, in [`Holder`]; other roles are names of commands.
+/// Role of a landscape's host in [`Holder`]; other roles are names of commands.
 pub(crate) const HOST: &str = "host";
 
-/// Shows that this process has the landscape, for as long as it runs.
+/// Guard of the lock, which this process holds until the guard is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
     file: File,
     directory: Directory,
-    /// The host that had the landscape before and did not stop: it was killed, or the machine failed.
+    /// Former host of the landscape, if it was killed or the machine failed.
     pub(crate) left_by: Option<HostFile>,
 }
 
 impl Held {
-    /// Says so if the directory was removed or replaced meanwhile. What cannot be looked at is believed to be there.
+    /// Returns a message if the directory was removed or replaced meanwhile. If it cannot be checked, it counts as present.
     pub(crate) fn gone(&self) -> Option<String> {
         let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
         let held = self.file.metadata().map(identity).ok()?;
@@ -47,12 +46,12 @@ impl Held {
     }
 }
 
-/// Who holds a directory.
+/// Process that holds a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
-    /// Process id; `None`: it has not said so yet.
+    /// Process id; `None`: not written yet.
     pub(crate) pid: Option<u32>,
-    /// [`HOST`], or the command.
+    /// [`HOST`], or the name of a command.
     pub(crate) role: String,
 }
 
@@ -71,14 +70,14 @@ impl Holder {
         Self { pid: pid.parse().ok(), role: role.to_owned() }
     }
 
-    /// Whether it is the process that runs the landscape, ready or not.
+    /// True if it is the process that runs the landscape, ready or not.
     pub(crate) fn is_host(&self) -> bool {
         self.role == HOST
     }
 }
 
 impl Directory {
-    /// Who holds the landscape now.
+    /// Process that holds the landscape at present.
     pub(crate) fn holder(&self) -> Result<Option<Holder>, Failure> {
         let mut file = match File::open(self.join("lock")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -89,7 +88,7 @@ impl Directory {
             Ok(()) => Ok(None),
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
-                // What cannot be read is not said.
+                // An unreadable file names no process.
                 let _ = file.read_to_string(&mut text);
                 Ok(Some(Holder::read(&text)))
             }
@@ -97,20 +96,20 @@ impl Directory {
         }
     }
 
-    /// Whether a process has the landscape, ready or not.
+    /// True if a process holds the landscape, ready or not.
     pub(crate) fn is_held(&self) -> Result<bool, Failure> {
         Ok(self.holder()?.is_some())
     }
 
-    /// Takes the landscape for this process; `role` says what for.
+    /// Takes the lock for this process; `role`: purpose of the lock.
     ///
     /// # Errors
-    /// Another process has it, or there is no directory.
+    /// Another process holds it, or there is no directory.
     pub(crate) fn hold(&self, role: &str) -> Result<Held, Failure> {
         self.try_hold(role)?.map_err(|holder| Failure::Held(self.is_held_by(&holder)))
     }
 
-    /// As [`Directory::hold`]; the inner error names the process that has it.
+    /// Takes the lock like [`Directory::hold`]; the inner error names the process that holds it.
     pub(crate) fn try_hold(&self, role: &str) -> Result<Result<Held, Holder>, Failure> {
         let mut tries = TRIES.0;
         loop {
@@ -120,12 +119,12 @@ impl Directory {
                 Ok(()) if self.has_as_lock(&file) => {
                     let left_by = self.read::<HostFile>("host.json").ok().flatten();
                     let _ = fs::remove_file(self.join("host.json"));
-                    // A process that cannot write there, as the disk is full, is not named.
+                    // If the write fails, for example on a full disk, the process is not named.
                     let text = format!("{} {role}\n", std::process::id());
                     let _ = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| file.write_all(text.as_bytes()));
                     return Ok(Ok(Held { file, directory: self.clone(), left_by }));
                 }
-                // The directory was removed after the file was opened; it may have been made anew.
+                // The directory was removed after the file was opened; it may have been created again.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) if tries > 0 => {
                     tries -= 1;
@@ -140,8 +139,8 @@ impl Directory {
         }
     }
 
-    /// Makes a landscape, unless there is one; what it is, and whether this made it. `None`: another process has the
-    /// directory, and may be about to make it.
+    /// Creates a landscape unless there is one; returns its facts, and true if this call created it. `None`: another
+    /// process holds the directory, and may be about to create one.
     pub(crate) fn create(&self, facts: impl FnOnce() -> Facts) -> Result<Option<(Facts, bool)>, Failure> {
         self.make()?;
         let held = match self.try_hold("up") {
@@ -160,7 +159,7 @@ impl Directory {
         Ok(Some((facts, true)))
     }
 
-    /// That a process has it, as a failure says it.
+    /// Message that a process holds the directory.
     pub(crate) fn is_held_by(&self, holder: &Holder) -> String {
         format!("{} is held by {holder}", self.path().display())
     }
@@ -175,7 +174,7 @@ impl Directory {
         }
     }
 
-    /// Whether a file that was opened as the lock still is it.
+    /// True if a file that was opened as the lock is still the lock.
     fn has_as_lock(&self, file: &File) -> bool {
         let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
         let there = fs::metadata(self.join("lock")).map(identity);
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_directory_is_named_and_only_while_it_does() {
+    fn the_holder_of_a_directory_is_named_while_it_holds() {
         let directory = directory("named");
         assert_eq!(directory.holder(), Ok(None));
         let held = directory.hold("doctor").expect("free");
@@ -243,9 +242,9 @@ mod tests {
         let late = File::options().write(true).open(directory.join("lock")).expect("there");
         directory.purge(&first).expect("ours");
         drop(first);
-        directory.make().expect("made anew");
+        directory.make().expect("created again");
         let second = directory.hold("up").expect("another file");
-        late.try_lock().expect("nobody else has the old file");
+        late.try_lock().expect("no other process has the old file");
         assert!(!directory.has_as_lock(&late));
         directory.purge(&second).expect("ours");
     }
@@ -253,9 +252,9 @@ mod tests {
     #[test]
     fn of_two_that_make_a_landscape_the_first_says_what_it_is() {
         let directory = directory("two");
-        let (made, by_us) = directory.create(|| facts("first")).expect("free").expect("nobody has it");
+        let (made, by_us) = directory.create(|| facts("first")).expect("free").expect("not held");
         assert_eq!((made.name.as_str(), by_us), ("first", true));
-        let (found, by_us) = directory.create(|| facts("second")).expect("free").expect("nobody has it");
+        let (found, by_us) = directory.create(|| facts("second")).expect("free").expect("not held");
         assert_eq!((found.name.as_str(), by_us), ("first", false));
         let held = directory.hold(HOST).expect("free");
         assert_eq!(directory.create(|| facts("third")), Ok(None));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The directory of a landscape.
 //!
-//! | file | holds |
+//! | file | content |
 //! | --- | --- |
-//! | `landscape.json` | [`Facts`]: what the landscape was created with, and where its pages are |
-//! | `host.json` | [`HostFile`]: which process runs it and where it listens; gone when it was stopped |
-//! | `lock` | held by the process that runs it, which it names ([`lock`]) |
+//! | `landscape.json` | [`Facts`]: creation parameters of the landscape, and address of its pages |
+//! | `host.json` | [`HostFile`]: process that runs it, and its address; removed when it stops |
+//! | `lock` | held by the process that runs the landscape; its id and role ([`lock`]) |
 //! | `pki/` | the authority of the landscape's certificates |
 //! | `log/` | the event log |
-//! | `host.log` | what the host process says |
-//! | `demo` | there while a story of `up --demo` is told |
+//! | `host.log` | output of the host process |
+//! | `demo` | exists while a story of `up --demo` runs |
 
 mod lock;
 
@@ -29,7 +29,7 @@ use crate::failure::Failure;
 use crate::live::binaries::{ComponentForms, INSIDE};
 use crate::live::retention::Retention;
 
-/// What a landscape was created with.
+/// Creation parameters of a landscape.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Facts {
@@ -40,62 +40,61 @@ pub(crate) struct Facts {
     /// Version at the last observation by a command; `None`: the version at creation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gardener_found: Option<String>,
-    /// Kubernetes version of the clusters `runtime`, `garden` and of Seeds, without `v`; `None`: it was made before it could
-    /// be chosen.
+    /// Kubernetes version of the clusters `runtime`, `garden` and of Seeds, without `v`; `None`: the landscape is older
+    /// than this option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) kubernetes_version: Option<String>,
-    /// `documents` or `upstream`.
+    /// Profile of the rules: `documents` or `upstream`.
     pub(crate) profile: String,
     /// Seed of all randomness.
     pub(crate) seed: u64,
     /// Number of Seeds.
     pub(crate) seeds: u32,
-    /// Number of gardener-apiservers at the beginning.
+    /// Number of gardener-apiservers at the creation.
     #[serde(default = "two")]
     pub(crate) apiservers: u32,
-    /// Whether gardener-operator makes the control plane; `None`: it was made before that could be chosen.
+    /// True if gardener-operator creates the control plane; `None`: the landscape is older than this option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) operator: Option<bool>,
-    /// What becomes of versions that must not run beside the others: `enforce`, `warn` or `off`; `None`: as usual in the
-    /// profile.
+    /// Treatment of versions that must not run together: `enforce`, `warn` or `off`; `None`: default of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) skew_enforcement: Option<String>,
-    /// Whether components may go back to older versions.
+    /// True if components may go back to older versions.
     #[serde(default)]
     pub(crate) allow_downgrade: bool,
-    /// Who may do what: `always-allow` or `rbac`; `None`: `rbac`.
+    /// Authorization mode: `always-allow` or `rbac`; `None`: `rbac`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) authorization: Option<String>,
-    /// Form of the components: `inside` or `processes`; `None`: the landscape is older than the choice, and has processes.
+    /// Form of the components: `inside` or `processes`; `None`: the landscape is older than this option, and has processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) components: Option<String>,
-    /// Seconds of landscape time for which Events are kept; `None`: as usual.
+    /// Seconds of landscape time for which Events are kept; `None`: default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) event_ttl: Option<i64>,
-    /// Landscape time at the beginning.
+    /// Landscape time at the creation.
     pub(crate) start_time: DateTime<Utc>,
-    /// `sled` or `memory`.
+    /// Storage of the log: `sled` or `memory`.
     pub(crate) log: String,
-    /// Whether acknowledged writes are synced.
+    /// True if acknowledged writes are synced.
     pub(crate) durable: bool,
-    /// The host's port; 0 until it was chosen.
+    /// Port of the host; 0 before it is chosen.
     pub(crate) port: u16,
-    /// Where the host listens.
+    /// Address on which the host listens.
     #[serde(default = "loopback")]
     pub(crate) bind: IpAddr,
-    /// Names under which the host is reached, beside the usual ones.
+    /// Names of the host in addition to the default ones.
     #[serde(default)]
     pub(crate) san: Vec<String>,
-    /// How much of the past is kept.
+    /// Amount of the past that is kept.
     #[serde(default)]
     pub(crate) history: Retention,
-    /// Where its pages for browsers are; `None`: no command has asked for them.
+    /// Address of its pages for browsers; `None`: no command has requested them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) dashboard: Option<PagesFile>,
-    /// Whether it begins as a demo: days are to go by quickly, so gardenlets reconcile in maintenance windows only.
+    /// True if it was created as a demo: days pass quickly, so gardenlets reconcile in maintenance windows only.
     #[serde(default)]
     pub(crate) demo: bool,
-    /// Set: gone with the process that runs it, contexts in this kubeconfig included.
+    /// Set for an ephemeral landscape, which is removed with its process, including its contexts in this kubeconfig.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ephemeral: Option<Ephemeral>,
 }
@@ -112,41 +111,41 @@ impl Facts {
     }
 }
 
-/// Where pages for browsers are.
+/// Address of the pages for browsers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PagesFile {
-    /// Host name, below `localhost`, that cannot be guessed: cookies know no ports.
+    /// Host name below `localhost` that cannot be guessed: cookies are not separated by port.
     pub(crate) name: String,
     /// Port on the loopback device.
     pub(crate) port: u16,
 }
 
-/// A landscape that is gone with the process that runs it.
+/// An ephemeral landscape, which is removed with the process that runs it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Ephemeral {
-    /// Where its contexts are.
+    /// Kubeconfig with its contexts.
     pub(crate) kubeconfig: Option<PathBuf>,
 }
 
-/// Reached from this machine only.
+/// Address that is reachable from this machine only.
 pub(crate) const fn loopback() -> IpAddr {
     IpAddr::V4(Ipv4Addr::LOCALHOST)
 }
 
-/// Landscapes that were made before it could be chosen.
+/// Default for landscapes that are older than this option.
 const fn two() -> u32 {
     2
 }
 
-/// Which process runs a landscape.
+/// Process that runs a landscape.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HostFile {
     /// Process id.
     pub(crate) pid: u32,
-    /// `host:port`.
+    /// Address of the server, `host:port`.
     pub(crate) address: String,
     /// Version of the program.
     pub(crate) program: String,
@@ -162,12 +161,12 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// The one at a path.
+    /// Returns the directory at a path.
     pub(crate) fn at(path: &Path) -> Self {
         Self { path: path.to_owned() }
     }
 
-    /// Where landscapes are, each in a folder of its name.
+    /// Parent folder of landscapes, each in a folder of its name.
     pub(crate) fn parent(data_home: Option<&Path>) -> Result<PathBuf, Failure> {
         let home = match data_home.filter(|path| path.is_absolute()) {
             Some(path) => path.to_owned(),
@@ -178,7 +177,7 @@ impl Directory {
         Ok(home.join("terrarium"))
     }
 
-    /// Whether another path leads to it.
+    /// True if another path leads to the same directory.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.real() == other.real()
     }
@@ -189,17 +188,17 @@ impl Directory {
         fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.clone())
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A file or folder in it.
+    /// Returns the path of a file or folder in the directory.
     pub(crate) fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Fails if it holds anything that is no landscape's.
+    /// Fails if the directory contains files that do not belong to a landscape.
     pub(crate) fn must_be_ours(&self) -> Result<(), Failure> {
         let entries = match fs::read_dir(&self.path) {
             Ok(entries) => entries,
@@ -210,7 +209,7 @@ impl Directory {
             }
         };
         let names: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect();
-        // What is left where a start ended before it had made anything.
+        // Files of a start that ended before it had created a landscape.
         let is_ours = |name: &str| {
             ["lock", "pki", "host.log", "landscape.json"].contains(&name) || name.starts_with("landscape.new-")
         };
@@ -223,24 +222,24 @@ impl Directory {
         Err(Failure::input(what, "name an empty folder with --data-dir, or none"))
     }
 
-    /// Makes it, for its owner only.
+    /// Creates the directory, for its owner only.
     pub(crate) fn make(&self) -> Result<(), Failure> {
         let made = fs::create_dir_all(self.join("pki"))
             .and_then(|()| fs::set_permissions(&self.path, fs::Permissions::from_mode(0o700)));
         made.map_err(|error| self.failed("make", &error))
     }
 
-    /// Says that there is no landscape in it.
+    /// Returns the failure that there is no landscape in the directory.
     pub(crate) fn missing(&self) -> Failure {
         Failure::input(format!("there is no landscape in {}", self.path.display()), "`terrarium up` starts one")
     }
 
-    /// Whether files can be made in its log.
+    /// True if files can be created in its log.
     pub(crate) fn is_writable(&self) -> bool {
         rustix::fs::access(self.join("log"), rustix::fs::Access::WRITE_OK).is_ok()
     }
 
-    /// Whether its log must be there: a host that had opened it has left traces.
+    /// True if its log must exist: a host that had opened it has left traces.
     pub(crate) fn has_run(&self) -> bool {
         ["pki/ca.crt", "pki/ca.key", "clock"].iter().any(|name| self.join(name).exists())
     }
@@ -250,12 +249,12 @@ impl Directory {
         self.join("clock").exists()
     }
 
-    /// What the landscape was created with; `None`: there is none.
+    /// Reads the creation parameters of the landscape; `None`: there is none.
     pub(crate) fn facts(&self) -> Result<Option<Facts>, Failure> {
         self.read("landscape.json")
     }
 
-    /// Says what the landscape is created with.
+    /// Writes the creation parameters of the landscape.
     pub(crate) fn write_facts(&self, facts: &Facts) -> Result<(), Failure> {
         self.write_json("landscape.json", facts)
     }
@@ -270,25 +269,25 @@ impl Directory {
         }
     }
 
-    /// The process that runs the landscape, if its file is there and it holds the lock.
+    /// Returns the process that runs the landscape, if its file exists and it holds the lock.
     pub(crate) fn host(&self) -> Result<Option<HostFile>, Failure> {
         let host = self.read::<HostFile>("host.json")?;
         let Some(holder) = self.holder()? else { return Ok(None) };
         Ok(host.filter(|host| holder.pid.is_none_or(|pid| pid == host.pid)))
     }
 
-    /// The process that runs the landscape begins to stop: it needs no further requests.
+    /// Removes the host's file when the host begins to stop, so that no command sends it further requests.
     pub(crate) fn remove_host(&self) {
-        // It is removed when the directory is taken next, too.
+        // It is also removed when the directory is taken the next time.
         let _ = fs::remove_file(self.join("host.json"));
     }
 
-    /// Says which process runs the landscape.
+    /// Writes the process that runs the landscape.
     pub(crate) fn write_host(&self, host: &HostFile) -> Result<(), Failure> {
         self.write_json("host.json", host)
     }
 
-    /// Takes it and removes it; `role` says who does. One that is not there is removed already.
+    /// Takes the lock and removes the directory; `role`: purpose of the lock. A missing directory counts as removed.
     pub(crate) fn remove(&self, role: &str) -> Result<(), Failure> {
         self.must_be_ours()?;
         match self.hold(role) {
@@ -298,10 +297,10 @@ impl Directory {
         }
     }
 
-    /// Removes it with everything in it, if it is a landscape's. Needs its lock.
+    /// Removes the directory with all its contents, if it belongs to a landscape. Requires its lock.
     pub(crate) fn purge(&self, _held: &Held) -> Result<(), Failure> {
         self.must_be_ours()?;
-        // Under another name first: a command that looks meanwhile finds the whole landscape or none.
+        // It is renamed first: concurrent commands see either the whole landscape or none.
         let mut name = std::ffi::OsString::from(".removed-");
         name.push(std::process::id().to_string());
         name.push(self.path.file_name().unwrap_or_default());
@@ -313,7 +312,7 @@ impl Directory {
         }
     }
 
-    /// A text file in it; `None`: there is none.
+    /// Reads a text file in the directory; `None`: there is none.
     pub(crate) fn text(&self, name: &str) -> Result<Option<String>, Failure> {
         match fs::read_to_string(self.join(name)) {
             Ok(text) => Ok(Some(text)),
@@ -322,19 +321,19 @@ impl Directory {
         }
     }
 
-    /// Writes a file that only its owner may read, whole or not at all.
+    /// Writes a file that only its owner may read, completely or not at all.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
         write_private(&self.join(name), text).map_err(|error| self.failed(&format!("write {name} in"), &error))
     }
 
-    /// Adds lines to a file that only its owner may read.
+    /// Appends lines to a file that only its owner may read.
     pub(crate) fn append(&self, name: &str, lines: &str) -> Result<(), Failure> {
         let file = File::options().create(true).append(true).mode(0o600).open(self.join(name));
         let written = file.and_then(|mut file| file.write_all(lines.as_bytes()).and_then(|()| file.sync_all()));
         written.map_err(|error| self.failed(&format!("write {name} in"), &error))
     }
 
-    /// A file of JSON in it; `None`: there is none.
+    /// Reads a JSON file in the directory; `None`: there is none.
     pub(in crate::live) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         serde_json::from_str(&text).map(Some).map_err(|error| {
@@ -353,7 +352,7 @@ impl Directory {
         })
     }
 
-    /// Writes JSON as [`Directory::write_json`] unless the file exists; the first of several concurrent processes wins.
+    /// Writes JSON like [`Directory::write_json`] unless the file exists; the first of several concurrent processes wins.
     pub(in crate::live) fn write_new_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -369,7 +368,7 @@ impl Directory {
         }
     }
 
-    /// Writes a file of JSON as [`Directory::write`].
+    /// Writes a JSON file like [`Directory::write`].
     pub(in crate::live) fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(|error| Failure::Failed(error.to_string()))?;
         self.write(name, &format!("{text}\n"))
@@ -390,9 +389,9 @@ impl Directory {
     }
 }
 
-/// Writes a file that only its owner may read, whole or not at all.
+/// Writes a file that only its owner may read, completely or not at all.
 pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    // Two processes may write one file: the last one wins, and neither finds the other's half.
+    // Two processes may write one file: the last one wins, and neither sees a partial file of the other.
     let aside = path.with_extension(format!("new-{}", std::process::id()));
     let mut file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&aside)?;
     let written =
