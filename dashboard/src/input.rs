@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_or_too_much_is_refused() {
+    fn invalid_utf8_and_too_many_fields_are_refused() {
         for wrong in [&b"a=%ff"[..], b"%C3=1", b"a=\xff", b"a=%C3%28"] {
             assert_eq!(Fields::read(wrong), Err(Unreadable::NoText), "{wrong:?}");
         }

@@ -17,7 +17,7 @@ use crate::view::View;
 /// Draws the page.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     draw_with(view, &view.query, &[]).await
 }
@@ -25,7 +25,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
 /// Draws the page with the form as the user filled it in, and messages about it.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn draw_with(view: &View, given: &Fields, said: &[Message]) -> Result<Page, Refusal> {
     let faults = view.list::<Fault>(RUNTIME, None, "").await?;
     let now = view.now();

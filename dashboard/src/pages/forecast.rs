@@ -194,7 +194,7 @@ impl Question {
 /// Returns the rows of the page as CSV.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn csv(view: &View) -> Result<String, Refusal> {
     let mut asked = Question::read(view);
     asked.read_world(view).await?;

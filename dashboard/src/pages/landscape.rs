@@ -40,7 +40,7 @@ const OURS: &str = "labelSelector=app%3Dgardener";
 /// Draws the page.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let deployments: Vec<Deployment> = view.list("*", None, OURS).await?;
     let pods: Vec<Arc<Pod>> = view.list::<Pod>("*", None, OURS).await?.into_iter().map(Arc::new).collect();
@@ -66,7 +66,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         .region("components", "Components", components(view, &deployments, &pods))
         .region("seeds", "Seeds", seeds_region(view, &seeds, &installed, shoots))
         .region("rules", "Rules about versions", matrix(view, &fleet))
-        .region("beside", "Who may run beside these gardener-apiservers", beside(view, &fleet));
+        .region("beside", "Versions that may run with these gardener-apiservers", beside(view, &fleet));
     let warnings = warnings(view, &fleet);
     if !warnings.is_empty() {
         page = page.region(
@@ -267,7 +267,7 @@ fn beside(view: &View, fleet: &Fleet) -> Markup {
                 })
                 .collect();
             let shown: Vec<String> = versions.iter().map(ToString::to_string).collect();
-            table::plain(&format!("Beside {}", shown.join(", ")), &["Component", "Oldest", "Newest", "Rules"], &rows)
+            table::plain(&format!("With {}", shown.join(", ")), &["Component", "Oldest", "Newest", "Rules"], &rows)
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::view::View;
 /// see: the times of its existence; `None`: nothing is known of it. `what` begins the sentence: `Cluster demo/local`.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub(super) async fn elsewhen<K: Resource>(view: &View, key: &Key, what: &str) -> Result<Option<Refusal>, Refusal> {
     if !May::new(view).list(key).await {
         return Ok(None);

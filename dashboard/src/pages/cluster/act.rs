@@ -115,7 +115,7 @@ impl Change {
             workers.iter().position(|worker| worker.name == pool).ok_or_else(|| format!("it has no pool {pool}"))?;
         let path = format!("/spec/provider/workers/{index}");
         let mut image = json!({ "name": name, "version": version });
-        // What a provider wants to know of an image is about this image.
+        // The provider configuration of an image is valid for this image only.
         let known = workers[index].machine.image.as_ref().filter(|known| known.name == name);
         if let Some(config) = known.and_then(|known| known.provider_config.as_ref()) {
             image["providerConfig"] = serde_json::to_value(config).unwrap_or_default();

@@ -47,7 +47,7 @@ const EVENTS: usize = 30;
 /// Draws the page of a cluster.
 ///
 /// # Errors
-/// There is no such Shoot; what the API answers.
+/// There is no such Shoot; the API's error.
 pub async fn draw(view: &View, project: &str, name: &str) -> Result<Page, Refusal> {
     let projects = Projects::read(view).await;
     let namespace = projects.namespace(project);

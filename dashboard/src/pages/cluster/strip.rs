@@ -23,11 +23,11 @@ const ROWS: usize = 100;
 /// Stage of a machine in the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
-    /// Of another template than the present one.
+    /// The machine has another template than the present one.
     Old,
-    /// Of the present template, and not running.
+    /// The machine has the present template, and does not run yet.
     Coming,
-    /// Of the present template, and running.
+    /// The machine has the present template, and runs.
     Ready,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a cluster waits for: the lines of `terrarium why`, each with links to the history of the object and of the field that it
+//! Reasons why a cluster waits: the lines of `terrarium why`, each with links to the history of the object and of the field that it
 //! was read from.
 
 use api::core::Shoot;

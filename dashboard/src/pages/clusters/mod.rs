@@ -68,7 +68,7 @@ const HIDDEN: [(&str, &str); 5] = [
 /// Draws the page.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let filter = Filter::read(view.query.text("filter"));
     let (column, descends) = sorting(view.query.text("sort"));
@@ -86,7 +86,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
             let unknown: Vec<Arc<ShootRow>> = unknown.map(|row| row.row.clone()).collect();
             source.ask(view, &unknown).await?
         }
-        None => source::Asked::new(),
+        None => source::ReadShoots::new(),
     };
     rows.retain(|row| {
         let until = forced_until.filter(|until| row.expires(&offers, *until));

@@ -25,7 +25,7 @@ use crate::view::View;
 const LARGE: usize = 500;
 
 /// Shoots by `NAMESPACE/NAME`.
-pub(super) type Asked = BTreeMap<String, Shoot>;
+pub(super) type ReadShoots = BTreeMap<String, Shoot>;
 
 /// All Shoots that the session's user may list.
 pub(in crate::pages) enum Source {
@@ -70,7 +70,7 @@ impl Source {
     }
 
     /// Returns a Shoot with the fields that maintenance reads; `asked`: Shoots that were read from the API.
-    pub(super) fn known<'a>(&'a self, light: &Light<'a>, asked: &'a Asked) -> Option<Cow<'a, Shoot>> {
+    pub(super) fn known<'a>(&'a self, light: &Light<'a>, asked: &'a ReadShoots) -> Option<Cow<'a, Shoot>> {
         match (light.shoot, self) {
             (Some(shoot), _) => Some(Cow::Borrowed(shoot)),
             (None, Self::Indexed(_, all)) => {
@@ -84,9 +84,9 @@ impl Source {
     /// Reads the Shoots of rows that do not contain enough.
     ///
     /// # Errors
-    /// What the API answers.
-    pub(super) async fn ask(&self, view: &View, rows: &[Arc<ShootRow>]) -> Result<Asked, Refusal> {
-        let Self::Indexed(_, all) = self else { return Ok(Asked::new()) };
+    /// The API's error.
+    pub(super) async fn ask(&self, view: &View, rows: &[Arc<ShootRow>]) -> Result<ReadShoots, Refusal> {
+        let Self::Indexed(_, all) = self else { return Ok(ReadShoots::new()) };
         let shoots = whole(view, rows, all).await?;
         Ok(shoots.into_iter().map(|shoot| (ops::world::name_of(&shoot), shoot)).collect())
     }
@@ -147,7 +147,7 @@ async fn seen(view: &View, rows: &Rows) -> Vec<Arc<ShootRow>> {
 /// meanwhile is left out.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub(in crate::pages) async fn whole(view: &View, rows: &[Arc<ShootRow>], all: &Rows) -> Result<Vec<Shoot>, Refusal> {
     let read = rows.iter().map(|row| async move {
         if let Some(shoot) = of_row(row, all) {
@@ -167,7 +167,7 @@ pub(in crate::pages) async fn whole(view: &View, rows: &[Arc<ShootRow>], all: &R
 /// Returns the Shoots on screen, read as by [`whole`].
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub(super) async fn on_screen<'a>(
     view: &View,
     source: &'a Source,

@@ -37,7 +37,7 @@ const MOST_POOLS: usize = 10;
 /// Draws the page: the form with the values of the query.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     if view.at.is_some() {
         let body = html! { p { "Nothing can be created in the past." } };
@@ -63,7 +63,7 @@ async fn page(
         @if let Some(status) = refused { (Message::of_status("the API refused this", status).markup()) }
     };
     let manifest_form = html! {
-        p { "This is what is sent, as it stands. A change of the fields above makes it anew." }
+        p { "This manifest is sent unchanged. A change of the fields above replaces it." }
         form method="post" action="/dashboard/do/create" {
             (form::hidden(view, "create"))
             label for="manifest" { "Manifest" }
