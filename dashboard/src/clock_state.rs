@@ -28,7 +28,7 @@ pub struct ClockState {
     pub settled: bool,
     /// Participants and holds that time waits for.
     pub waits_for: WaitsFor,
-    /// Participants that time goes on without.
+    /// Participants that were dropped: time advances without them.
     pub dropped: Vec<String>,
     /// Cause of a stop: writers that react to one another without end.
     pub live_lock: Option<String>,

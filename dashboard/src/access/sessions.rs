@@ -210,7 +210,7 @@ impl Sessions {
         self.all.lock()
     }
 
-    /// Returns a new login code for this user; it is valid once and for [`CODE`].
+    /// Returns a new login code for this user; it is valid once, for 60 s of wall time.
     pub fn code(&self, user: User) -> String {
         let (code, until) = (secret(), self.wall.now() + CODE);
         let mut all = self.all();

@@ -152,7 +152,7 @@ fn an_ephemeral_landscape_is_gone_with_its_owner() {
     let directory = sandbox.directory().with_file_name(name);
     assert!(directory.exists());
     owner.kill().and_then(|()| owner.wait()).expect("it is ours");
-    // The kubeconfig held nothing else.
+    // The kubeconfig had no other entries.
     while directory.exists() || sandbox.kubeconfig().exists() {
         std::thread::yield_now();
     }

@@ -92,7 +92,7 @@ fn now(sandbox: &Sandbox) -> DateTime<Utc> {
 }
 
 /// Asserts that a Shoot was maintained once on each day from `first` to `last`; once more for each restart within its window
-/// of an hour, since gardener-controller-manager looks at every Shoot when it starts.
+/// of an hour, since gardener-controller-manager checks every Shoot when it starts.
 fn check(sandbox: &Sandbox, number: usize, (first, last): (NaiveDate, NaiveDate), restarts: &[DateTime<Utc>]) {
     let shoot = format!("s{number}");
     let begin = NaiveTime::from_hms_opt(9 + u32::try_from(number).expect("few"), 0, 0).expect("an hour of the day");
