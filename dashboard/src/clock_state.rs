@@ -19,7 +19,7 @@ pub struct ClockState {
     pub paused: bool,
     /// Target of the running command; `None`: no command runs.
     pub target: Option<DateTime<Utc>>,
-    /// User and begin of that command.
+    /// User and start of that command.
     #[serde(skip)]
     pub by: String,
     /// Instant of the next timer.

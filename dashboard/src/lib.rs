@@ -119,7 +119,7 @@ struct Inner {
     without: Mutex<Option<(String, Arc<Forecast>)>>,
     /// Offload of forecasts with a limit, so that they do not block other work of the landscape.
     forecasts: OnceLock<Offload>,
-    /// API servers that do not answer, by the path of the server, and the begin of their silence in landscape time.
+    /// API servers that do not answer, by the path of the server, and the start of their silence in landscape time.
     silent: Mutex<BTreeMap<String, DateTime<Utc>>>,
     router: axum::Router<()>,
 }

@@ -265,7 +265,7 @@ async fn show(view: &View, page: Result<Page, Refusal>) -> Response {
     }
 }
 
-/// Sends the begin of a page before its slow regions are calculated, so that a browser shows it meanwhile.
+/// Sends the beginning of a page before its slow regions are calculated, so that a browser shows it meanwhile.
 async fn show_in_parts(view: &View, page: &Page, rest: Rest, is_packed: bool) -> Response {
     let text = frame::beginning(view, page, rest.text).await.into_string();
     let (first, end) = text.split_once(frame::REST).expect("the document has a place for the rest");

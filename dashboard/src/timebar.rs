@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bar of time at the foot of every page: from the begin of the history to now, with marks of important changes.
+//! The bar of time at the foot of every page: from the start of the history to now, with marks of important changes.
 //!
 //! Without a script it is a picture, links and a form. The script adds a handle that is dragged or moved by keys; when it is
 //! released, the page is loaded at that moment.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Failure;
 
-/// Begin of the forecast.
+/// Start of the forecast.
 pub(crate) const FROM: &str = "2026-01-01T00:00:00Z";
 /// End of the forecast, a year later.
 pub(crate) const UNTIL: &str = "2027-01-01T00:00:00Z";

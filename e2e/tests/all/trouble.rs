@@ -45,7 +45,7 @@ fn a_dump_explains_a_landscape_and_holds_no_secret() {
     let path = folder.to_string_lossy().into_owned();
     in_order(&sandbox.terrarium(&["dump", &path]), &["wrote ", "values of Secrets are left out"]);
     let texts = texts(&folder);
-    // `topsecret` in plain text, and the begin of its base64.
+    // `topsecret` in plain text, and the beginning of its base64.
     for (name, text) in &texts {
         assert!(!text.contains("topsecret") && !text.contains("dG9wc2VjcmV0"), "{name} holds a secret");
     }

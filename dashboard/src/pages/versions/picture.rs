@@ -159,7 +159,7 @@ pub(super) fn draw(id: &str, subject: &str, changes: &[Change], at: Moment, user
     }
 }
 
-/// Returns the begin of a text that should begin at a place, so that a mark is not drawn across its `length`: the place, or the
+/// Returns the start of a text that should begin at a place, so that a mark is not drawn across its `length`: the place, or the
 /// mark.
 fn beside(place: i64, mark: i64, length: i64) -> i64 {
     if (place..place + length).contains(&mark) { mark } else { place }
