@@ -12,13 +12,13 @@ const FILES: [(&str, &str, &str); 5] = [
     ("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
 ];
 
-/// Where a file is served.
+/// Returns the path at which a file is served.
 pub(crate) fn path(file: &str) -> String {
     let text = FILES.iter().find(|(name, ..)| *name == file).map_or("", |(_, _, text)| text);
     format!("/dashboard/assets/{}/{file}", short_hash(text.as_bytes()))
 }
 
-/// Type and text of the file at an address.
+/// Returns type and text of the file at an address.
 pub(crate) fn find(hash: &str, file: &str) -> Option<(&'static str, &'static str)> {
     let (_, content_type, text) = FILES.iter().find(|(name, ..)| *name == file)?;
     (short_hash(text.as_bytes()) == hash).then_some((*content_type, *text))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which moment a page shows: the field `at` of its query, a revision or an instant.
+//! The moment that a page shows: the field `at` of its query, a revision or an instant.
 
 use eventlog::Revision;
 use http::StatusCode;
@@ -13,10 +13,10 @@ use crate::refusal::Refusal;
 use crate::view::{Moment, link};
 use crate::{Dashboard, PREFIX};
 
-/// The moment that a query names; `None`: the present.
+/// Returns the moment that a query names; `None`: the present.
 ///
 /// # Errors
-/// `at` is no moment that the log has: what is wrong with it, and links to moments that it has.
+/// `at` is not a moment of the log: the cause, and links to moments that the log has.
 pub async fn read(dashboard: &Dashboard, path: &str, query: &Fields) -> Result<Option<Moment>, Refusal> {
     let text = query.text("at");
     if text.is_empty() {
@@ -28,7 +28,7 @@ pub async fn read(dashboard: &Dashboard, path: &str, query: &Fields) -> Result<O
     let (head, now) = (log.head(), dashboard.now());
     let refused = |why: NoMoment| here.refused(why);
     let revision = moment::find(&**log, head, place, now).await.map_err(refused)?;
-    // An instant at which nothing had been written yet, of what is retained, is none of history's.
+    // An instant before the first retained entry is outside the history.
     if let Place::At(when) = place
         && let Some(first) = moment::first(&**log, head).await.map_err(refused)?
         && when.before(now) < first.time
@@ -36,14 +36,14 @@ pub async fn read(dashboard: &Dashboard, path: &str, query: &Fields) -> Result<O
         return Err(here.refused(NoMoment::Forgotten(Revision(first.revision.0))));
     }
     let begin = match place {
-        // An instant is shown as it is asked for: nothing happened between the entry before it and it.
+        // The requested instant itself is shown: nothing happened between the entry before it and it.
         Place::At(when) => Some(when.before(now)),
         Place::Revision(_) => moment::time_at(&**log, revision).await.map_err(refused)?,
     };
     Ok(Some(Moment { revision: revision.0, time: begin.unwrap_or(now) }))
 }
 
-/// The page that was asked for.
+/// The requested page.
 struct Here<'a> {
     path: &'a str,
     query: &'a Fields,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every page has: head with navigation and clock, messages, and the command at its foot.
+//! Frame of every page: head with navigation and clock, messages, and the command at its foot.
 //!
-//! A page is made of regions. Each is a `section` with an id and the hash of its content, by which a live page knows which of
-//! them are others now ([`crate::stream`]).
+//! A page consists of regions. Each is a `section` with an id and the hash of its content, by which a live page detects the
+//! regions that have changed ([`crate::stream`]).
 
 use eventlog::Key;
 use http::StatusCode;
@@ -19,7 +19,7 @@ use crate::steps::Walk;
 use crate::view::View;
 use crate::{Dashboard, assets, timebar};
 
-/// The pages of the navigation, in their order. A page whose part does not exist is not in it.
+/// The pages of the navigation, in their order. A page whose part does not exist is not listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// All Shoots, and one.
@@ -30,17 +30,17 @@ pub enum Section {
     Versions,
     /// Components of Gardener, and the rules about their versions.
     Landscape,
-    /// How time goes, and the log.
+    /// The clock and the log.
     Time,
-    /// What maintenance will do.
+    /// Changes that maintenance will make.
     Forecast,
-    /// What goes wrong on purpose.
+    /// Injected faults.
     Faults,
-    /// None of them.
+    /// A page outside the navigation.
     Other,
 }
 
-/// Sections with path, name and the key that leads there behind `g`.
+/// Sections with path, name and the key that opens them after `g`.
 const NAVIGATION: [(Section, &str, &str, &str); 7] = [
     (Section::Clusters, "clusters", "Clusters", "c"),
     (Section::Create, "create", "Create", "n"),
@@ -51,34 +51,34 @@ const NAVIGATION: [(Section, &str, &str, &str); 7] = [
     (Section::Faults, "faults", "Faults", "x"),
 ];
 
-/// A part of a page that can change by itself.
+/// A part of a page that is updated separately.
 #[derive(Clone, Debug)]
 pub struct Region {
     /// Id, unique in the page.
     pub id: String,
     /// The heading; empty: none.
     pub title: String,
-    /// What it shows.
+    /// Content.
     pub body: Markup,
 }
 
 impl Region {
-    /// A region.
+    /// Creates a region.
     pub fn new(id: impl Into<String>, title: impl Into<String>, body: Markup) -> Self {
         Self { id: id.into(), title: title.into(), body }
     }
 
-    /// What is in its `section`.
+    /// Returns the content of its `section`.
     pub fn inner(&self) -> Markup {
         html! { @if !self.title.is_empty() { h2 id={(self.id) "-title"} { (self.title) } } (self.body) }
     }
 
-    /// A short hash of what it shows. Tokens of forms do not change while a session lasts.
+    /// Returns a short hash of the content. Tokens of forms do not change while a session lasts.
     pub fn hash(&self) -> String {
         short_hash(self.inner().into_string().as_bytes())
     }
 
-    /// Its `section`.
+    /// Returns its `section`.
     pub(crate) fn markup(&self) -> Markup {
         html! {
             section id=(self.id) data-region=(self.hash()) aria-labelledby=[(!self.title.is_empty()).then(|| format!("{}-title", self.id))] {
@@ -88,7 +88,7 @@ impl Region {
     }
 }
 
-/// The first 72 bits of the SHA-256 of bytes, as text for URLs and attributes.
+/// Returns the first 72 bits of the SHA-256 of bytes, as text for URLs and attributes.
 pub(crate) fn short_hash(bytes: &[u8]) -> String {
     use base64::Engine;
     let hash = digest::digest(&digest::SHA256, bytes);
@@ -98,25 +98,25 @@ pub(crate) fn short_hash(bytes: &[u8]) -> String {
 /// A page.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The code of its answer.
+    /// Status code of the answer.
     pub code: StatusCode,
-    /// Its title, which is its one `h1`, too.
+    /// Title of the document, and text of its only `h1`.
     pub title: String,
-    /// Where it is in the navigation.
+    /// Place in the navigation.
     pub section: Section,
-    /// What it shows.
+    /// Content, in order.
     pub regions: Vec<Region>,
-    /// The command that shows the same.
+    /// Command that prints the same.
     pub command: Option<String>,
-    /// Resources of the log whose changes change it, `core.gardener.cloud/shoots`; empty: it does not change by itself.
+    /// Resources whose changes in the log change the page, `core.gardener.cloud/shoots`; empty: the page is not live.
     pub follows: Vec<&'static str>,
-    /// The object that it is about, whose changes "previous change" and "next change" lead to; `None`: those of `follows`.
+    /// Object of the page, whose changes "previous change" and "next change" lead to; `None`: those of `follows`.
     pub about: Option<About>,
-    /// Whether a part of it cannot be shown, since nobody answers for it.
+    /// True if a part of it cannot be shown, since an API server does not answer.
     pub lacks_answers: bool,
 }
 
-/// The object that a page is about.
+/// Object of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// A Shoot, a CloudProfile or a NamespacedCloudProfile.
@@ -126,7 +126,7 @@ pub struct About {
 }
 
 impl Page {
-    /// A page that does not change by itself.
+    /// Creates a page that is not live.
     pub fn new(section: Section, title: impl Into<String>) -> Self {
         Self {
             code: StatusCode::OK,
@@ -140,33 +140,33 @@ impl Page {
         }
     }
 
-    /// What it shows, without what every page has.
+    /// Returns the content, without the frame.
     pub fn parts(&self) -> Markup {
         html! { @for region in &self.regions { (region.markup()) } }
     }
 
-    /// With the object that it is about.
+    /// Sets the page's object.
     #[must_use]
     pub fn about(mut self, key: Key, machines: Option<(String, String)>) -> Self {
         self.about = Some(About { key, machines });
         self
     }
 
-    /// With another region at its end.
+    /// Appends a region.
     #[must_use]
     pub fn region(mut self, id: impl Into<String>, title: impl Into<String>, body: Markup) -> Self {
         self.regions.push(Region::new(id, title, body));
         self
     }
 
-    /// With the command that shows the same.
+    /// Sets the command that prints the same.
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = Some(command.into());
         self
     }
 
-    /// Drawn again when an object of these resources changes.
+    /// Makes the page live: it is drawn again when an object of these resources changes.
     #[must_use]
     pub fn follows(mut self, resources: &[&'static str]) -> Self {
         self.follows = resources.to_vec();
@@ -174,15 +174,15 @@ impl Page {
     }
 }
 
-/// Where in [`beginning`] the rest of the regions is to stand. No text is it: markup of others is escaped.
+/// Placeholder in [`beginning`] for the remaining regions. No text can contain it: markup in texts is escaped.
 pub(crate) const REST: &str = "<!--rest-->";
 
-/// The whole document of a page.
+/// Returns the whole document of a page.
 pub async fn document(view: &View, page: &Page) -> Markup {
     around(view, page, &html! {}).await
 }
 
-/// The document of a page whose regions are not all made, with what is said until they are.
+/// Returns the document of a page whose regions are not complete, with a text that is shown until they are.
 pub(crate) async fn beginning(view: &View, page: &Page, text: &str) -> Markup {
     around(view, page, &html! { p.making { (text) } (PreEscaped(REST)) }).await
 }
@@ -194,7 +194,7 @@ async fn around(view: &View, page: &Page, end: &Markup) -> Markup {
     let clock = clock(view);
     let bar = timebar::region(view, page).await;
     let is_live = view.at.is_none();
-    // What somebody fills in is not drawn again: time goes on beside it.
+    // A form is not drawn again while a user fills it in: only the time is updated.
     let has_time_alone = is_live && page.follows.is_empty();
     let main = html! {
         h1 { (page.title) }
@@ -284,7 +284,7 @@ fn head(title: &str) -> Markup {
     }
 }
 
-/// The document of a refusal, with the frame where somebody is logged in.
+/// Returns the document of a refusal, with the frame if the user is logged in.
 pub async fn refused(view: Option<&View>, dashboard: &Dashboard, refusal: &Refusal) -> Markup {
     let since = dashboard.silent_since().filter(|_| refusal.code == StatusCode::SERVICE_UNAVAILABLE);
     let body = html! {
@@ -312,8 +312,8 @@ pub async fn refused(view: Option<&View>, dashboard: &Dashboard, refusal: &Refus
     }
 }
 
-/// A document of its own that leads on at once: a request that another program began brings no cookies along, the next one
-/// of this document does.
+/// Returns a document of its own that redirects at once: a request that another program began carries no cookies; the next
+/// request, which this document sends, does.
 pub fn leading_on(to: &str) -> Markup {
     html! {
         (DOCTYPE)
@@ -328,7 +328,7 @@ pub fn leading_on(to: &str) -> Markup {
     }
 }
 
-/// Landscape time and its controls.
+/// Returns landscape time and its controls.
 pub fn clock(view: &View) -> Region {
     let state = (view.dashboard.options().clock)();
     let walk = view.dashboard.walks().current();
@@ -362,7 +362,7 @@ pub fn clock(view: &View) -> Region {
     Region::new("clock", "", body)
 }
 
-/// Whether all is done, or whom time waits for.
+/// Shows that all work is done, or what time waits for.
 fn standing(state: &ClockState) -> Markup {
     html! {
         @match state.target {
@@ -379,7 +379,7 @@ fn standing(state: &ClockState) -> Markup {
     }
 }
 
-/// Markup that has been made already.
+/// Returns markup that is rendered already.
 pub fn raw(text: String) -> Markup {
     PreEscaped(text)
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queries and forms, as they come in.
+//! Queries and forms, decoded.
 //!
-//! Shape: `application/x-www-form-urlencoded`, UTF-8. The order of fields is kept, and a name may come several times.
+//! Shape: `application/x-www-form-urlencoded`, UTF-8. The order of fields is kept, and a name may occur several times.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 use url::form_urlencoded;
 
-/// Bytes of a form at most.
+/// Maximum size of a form in bytes.
 pub const LARGEST: usize = 3 << 19;
-/// Fields of a form or query at most.
+/// Maximum number of fields of a form or query.
 pub const MOST_FIELDS: usize = 1_000;
 
-/// Why fields cannot be read.
+/// Reason why fields cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It is no UTF-8.
+    /// The text is not UTF-8.
     NoText,
     /// There are more than [`MOST_FIELDS`].
     TooMany,
@@ -33,7 +33,7 @@ impl Fields {
         if bytes.split(|byte| *byte == b'&').count() > MOST_FIELDS {
             return Err(Unreadable::TooMany);
         }
-        // What is no UTF-8 is replaced by this character, which may also be meant.
+        // Text that is not UTF-8 is replaced by this character, which may also be meant.
         let replaced = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
         let fields: Vec<(String, String)> = form_urlencoded::parse(bytes).into_owned().collect();
         if fields.iter().any(|(name, value)| replaced(name) || replaced(value)) && !is_utf8(bytes) {
@@ -42,32 +42,32 @@ impl Fields {
         Ok(Self(fields))
     }
 
-    /// From fields.
+    /// Creates fields from pairs of name and value.
     pub fn of(fields: impl IntoIterator<Item = (String, String)>) -> Self {
         Self(fields.into_iter().collect())
     }
 
-    /// The first field of a name.
+    /// Returns the first field of a name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first field of a name without blanks around it; empty: there is none.
+    /// Returns the first field of a name without blanks around it; empty: there is none.
     pub fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default().trim()
     }
 
-    /// Every field of a name.
+    /// Returns every field of a name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// All fields.
+    /// Returns all fields.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The query with some fields replaced; an empty value removes a field.
+    /// Returns the query with some fields replaced; an empty value removes a field.
     pub fn with(&self, changes: &[(&str, &str)]) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         let kept = self.iter().filter(|(name, _)| changes.iter().all(|(changed, _)| changed != name));
@@ -79,15 +79,15 @@ impl Fields {
     }
 }
 
-/// Whether what is encoded is UTF-8.
+/// True if the decoded bytes are UTF-8.
 fn is_utf8(bytes: &[u8]) -> bool {
     percent_decode(bytes).decode_utf8().is_ok()
 }
 
-/// What a segment of a path and a value of a query hold as it is.
+/// Characters that are not encoded in a segment of a path or a value of a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_');
 
-/// A text as a segment of a path, or a value of a query.
+/// Encodes a text as a segment of a path, or a value of a query.
 pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_or_too_much_is_refused() {
+    fn invalid_utf8_and_too_many_fields_are_refused() {
         for wrong in [&b"a=%ff"[..], b"%C3=1", b"a=\xff", b"a=%C3%28"] {
             assert_eq!(Fields::read(wrong), Err(Unreadable::NoText), "{wrong:?}");
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Web pages of one landscape: clusters, versions and time, made on the server.
+//! Web pages of one landscape: clusters, versions and time, rendered on the server.
 //!
 //! ```text
 //! browser ──HTTP, loopback──► listen ─┐
@@ -9,23 +9,22 @@
 //!                                          stream            regions that changed, as they change
 //! ```
 //!
-//! A page formats what the API answers and what the rules of `domain` make of it; the command at its foot prints the same. A
-//! form becomes a request to the API as the session's user, and the answer is shown as it is.
+//! A page formats the answers of the API and the results of the rules of `domain`; the command at its foot prints the same. A
+//! form becomes a request to the API as the session's user, and the answer is shown unchanged.
 //!
 //! **Invariants.** Nothing is decided here that the API or `domain` decides: a page has no rules and checks no input that the API
-//! checks. No request is sent but as the session's user, so authorization applies. Nothing is stored but sessions, in memory.
-//! A page is no participant of landscape time: it is read without a step of the clock, and without an entry in the log. Nothing
-//! is loaded from elsewhere, and no page needs a script.
+//! checks. Every request is sent as the session's user, so authorization applies. Only sessions are stored, in memory. A page is
+//! not a participant of landscape time: it is read without a step of the clock, and without an entry in the log. Nothing is
+//! loaded from other servers, and no page requires a script.
 //!
-//! **Deliberately absent**: anything printed to a terminal, the host (it is given as [`Options`]), and parts whose command does
-//! not exist.
+//! **Deliberately absent**: output to a terminal, the host (it is passed as [`Options`]), and parts whose command does not exist.
 //!
-//! **Tour.** [`Dashboard`] answers requests; [`access`] who may: host names, login codes, sessions, tokens of forms;
-//! [`listen`] the listener on the loopback device; [`view`] what a page may read, now or at a moment of the past, [`at`] which
-//! moment, [`timebar`] the bar of time, [`may`] what of the log a user may see;
-//! [`frame`] what every page has, [`parts`] what pages are made of; [`pages`] the pages; [`actions`] what forms do;
-//! [`steps`] landscape time step by step; [`upgrades`] upgrades that are carried out; [`stream`] live regions; [`refusal`] pages
-//! for what cannot be shown; [`input`] queries and forms as they come in.
+//! **Tour.** [`Dashboard`] answers requests; [`access`] access control: host names, login codes, sessions, tokens of forms;
+//! [`listen`] the listener on the loopback device; [`view`] data that a page may read, now or at a moment of the past, [`at`] the
+//! moment, [`timebar`] the bar of time, [`may`] the part of the log that a user may see; [`frame`] the frame of every page,
+//! [`parts`] building blocks of pages; [`pages`] the pages; [`actions`] handlers of forms; [`steps`] landscape time step by step;
+//! [`upgrades`] upgrades that are carried out; [`stream`] live regions; [`refusal`] pages for content that cannot be shown;
+//! [`input`] decoded queries and forms.
 
 pub mod access;
 mod actions;
@@ -63,34 +62,34 @@ use crate::access::sessions::Sessions;
 use crate::clock_state::ClockState;
 use crate::upgrades::Upgrades;
 
-/// Where pages begin.
+/// Path prefix of the pages.
 pub const PREFIX: &str = "/dashboard/";
 /// Maximum number of concurrent forecasts.
 const FORECASTS: usize = 2;
 
-/// What a dashboard shows, and how it asks for it.
+/// Parameters of a dashboard: the landscape that it shows, and its access to it.
 pub struct Options {
     /// Name of the landscape.
     pub landscape: String,
-    /// Emulated version of Gardener, with `v`, where no object says it.
+    /// Emulated version of Gardener, with `v`; used if no object states it.
     pub gardener_version: String,
-    /// By whose rules the landscape goes.
+    /// Profile with the rules of the landscape's version.
     pub rules: Profile,
-    /// Seed of its randomness: a forecast draws as the controllers do.
+    /// Seed of its randomness: a forecast draws the same numbers as the controllers.
     pub seed: u64,
-    /// The way to the API as a user.
+    /// Opens the transport to the API as a user.
     pub door: Arc<dyn Fn(User) -> Transport + Send + Sync>,
-    /// The landscape's log, to be read.
+    /// The landscape's log, read only.
     pub log: Arc<dyn EventLog>,
-    /// How landscape time stands.
+    /// Returns the state of landscape time.
     pub clock: Arc<dyn Fn() -> ClockState + Send + Sync>,
-    /// Wall time: of login codes, sessions and streams.
+    /// Wall clock: for login codes, sessions and streams.
     pub wall: Clock,
-    /// Where work goes on that no request waits for.
+    /// Spawns background work that no request waits for.
     pub tasks: Tasks,
-    /// What carries upgrades out; `None`: nothing does, and no page offers it.
+    /// Executor of upgrades; `None`: upgrades cannot be carried out, and no page offers it.
     pub upgrades: Option<Arc<dyn Upgrades>>,
-    /// True if forecasts are made on threads of their own; false in a simulation, which has one thread.
+    /// True if forecasts are calculated on threads of their own; false in a simulation, which has one thread.
     pub has_threads: bool,
 }
 
@@ -100,7 +99,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// The dashboard of a landscape. Cheap to clone; clones are one.
+/// The dashboard of a landscape. Cheap to clone; clones share their state.
 #[derive(Clone, Debug)]
 pub struct Dashboard(Arc<Inner>);
 
@@ -108,7 +107,7 @@ pub struct Dashboard(Arc<Inner>);
 struct Inner {
     options: Options,
     sessions: Sessions,
-    /// `host:port` under which the loopback listener is known.
+    /// `host:port` of the loopback listener, as browsers address it.
     names: Mutex<BTreeSet<String>>,
     /// Host names of the landscape's own port.
     landscape_names: Mutex<BTreeSet<String>>,
@@ -116,17 +115,17 @@ struct Inner {
     timeline: Timeline,
     index: Index,
     walks: steps::Walks,
-    /// The last forecast without a what-if that somebody has asked about, and of what it is.
+    /// The last requested forecast without a what-if, and the question that it answers.
     without: Mutex<Option<(String, Arc<Forecast>)>>,
     /// Offload of forecasts with a limit, so that they do not block other work of the landscape.
     forecasts: OnceLock<Offload>,
-    /// API servers that do not answer, by where they are, and since when in landscape time.
+    /// API servers that do not answer, by the path of the server, and the start of their silence in landscape time.
     silent: Mutex<BTreeMap<String, DateTime<Utc>>>,
     router: axum::Router<()>,
 }
 
 impl Dashboard {
-    /// A dashboard that nobody has logged in to.
+    /// Creates a dashboard without sessions.
     pub fn new(options: Options) -> Self {
         let sessions = Sessions::new(options.wall.clone());
         let log = options.log.clone();
@@ -146,50 +145,50 @@ impl Dashboard {
         }))
     }
 
-    /// What it was made with.
+    /// Returns the options that it was created with.
     pub fn options(&self) -> &Options {
         &self.0.options
     }
 
-    /// Its sessions and login codes.
+    /// Returns its sessions and login codes.
     pub fn sessions(&self) -> &Sessions {
         &self.0.sessions
     }
 
-    /// Offload of forecasts.
+    /// Returns the offload of forecasts.
     pub(crate) fn forecasts(&self) -> &Offload {
         let threads = || if self.0.options.has_threads { Offload::threads(FORECASTS) } else { Offload::inline() };
         self.0.forecasts.get_or_init(threads)
     }
 
-    /// What CloudProfiles have offered.
+    /// Returns the history of the versions in CloudProfiles.
     pub(crate) fn history(&self) -> &pages::versions::history::History {
         &self.0.history
     }
 
-    /// What happened when.
+    /// Returns the timeline of changes.
     pub fn timeline(&self) -> &Timeline {
         &self.0.timeline
     }
 
-    /// What lists show at any moment of the past.
+    /// Returns the index of the past: the content of lists at any moment.
     pub fn past(&self) -> &Index {
         &self.0.index
     }
 
-    /// Lets the index of the past read what has come since it last did, beside what is asked for.
+    /// Starts reading new entries of the log into the index of the past, in the background.
     pub(crate) fn look_back(&self) {
         if !self.past().is_behind() {
             return;
         }
         let dashboard = self.clone();
         self.options().tasks.spawn_apart(async move {
-            // A log that is closed has no past to show; pages say so.
+            // A closed log has no past to show; pages report that.
             let _ = dashboard.past().catch_up().await;
         });
     }
 
-    /// Lets the timeline read the rest of a long log, beside what is asked for.
+    /// Starts reading the rest of a long log into the timeline, in the background.
     pub(crate) fn read_on(&self) {
         let dashboard = self.clone();
         self.options().tasks.spawn_apart(async move {
@@ -197,7 +196,7 @@ impl Dashboard {
         });
     }
 
-    /// A forecast of something without what-ifs, made unless it is the one that was made last.
+    /// Returns a forecast without what-ifs; calculates it unless it answers the same question as the last one.
     pub(crate) fn without(&self, of: String, make: impl FnOnce() -> Forecast) -> Arc<Forecast> {
         if let Some((_, known)) = self.0.without.lock().as_ref().filter(|(known, _)| *known == of) {
             return known.clone();
@@ -207,12 +206,12 @@ impl Dashboard {
         made
     }
 
-    /// Landscape time that goes step by step.
+    /// Returns the step-by-step walks of landscape time.
     pub fn walks(&self) -> &steps::Walks {
         &self.0.walks
     }
 
-    /// Keeps in mind whether the API server of a path answers.
+    /// Stores whether the API server of a path answers.
     pub(crate) fn heard(&self, path: &str, answers: bool) {
         let mut silent = self.0.silent.lock();
         let server = view::server_of(path);
@@ -223,22 +222,22 @@ impl Dashboard {
         }
     }
 
-    /// Since when an API server does not answer, if one does not; of several the first.
+    /// Returns the first instant since which an API server does not answer; `None`: all answer.
     pub(crate) fn silent_since(&self) -> Option<DateTime<Utc>> {
         self.0.silent.lock().values().min().copied()
     }
 
-    /// Landscape time.
+    /// Returns landscape time.
     pub fn now(&self) -> DateTime<Utc> {
         (self.0.options.clock)().now
     }
 
-    /// Answers requests to the loopback listener under this name and port from now on, too.
+    /// Accepts requests to the loopback listener under this name and port from now on, too.
     pub fn add_name(&self, name: &str) {
         self.0.names.lock().insert(name.to_ascii_lowercase());
     }
 
-    /// Answers requests to the landscape's own port under this host name, whatever the port, from now on, too.
+    /// Accepts requests to the landscape's own port under this host name, with any port, from now on, too.
     pub fn add_landscape_name(&self, name: &str) {
         self.0.landscape_names.lock().insert(name.to_ascii_lowercase());
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The listener on the loopback device, over HTTP.
 //!
-//! Why beside the landscape's port: its certificate is self-made, and its handshake asks for a client certificate, at which a
-//! browser opens a window. Plain HTTP on the loopback device is a secure context for browsers.
+//! Why a listener in addition to the landscape's port: that port's certificate is self-signed, and its handshake requests a
+//! client certificate, for which a browser opens a window. Plain HTTP on the loopback device is a secure context for browsers.
 //!
-//! **Invariants.** It listens on loopback addresses only. It ends with the tasks that it was given.
+//! **Invariants.** It listens on loopback addresses only. It ends with its [`Tasks`].
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -28,23 +28,23 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::Dashboard;
 use crate::access::Entrance;
 
-/// Wall time in which the head of a request must come, and between two requests.
+/// Maximum wall time for receiving the head of a request, and between two requests.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Wall time in which the rest of an unread body must arrive.
+/// Maximum wall time for receiving the rest of an unread body.
 const REST: TimeDelta = TimeDelta::seconds(1);
-/// Wall time between two attempts to take a connection, where that fails.
+/// Wall time between two attempts to accept a connection, after a failure.
 const PAUSE: TimeDelta = TimeDelta::milliseconds(100);
-/// Connections at a time.
+/// Maximum number of concurrent connections.
 const MOST: usize = 512;
 
-/// Listens on 127.0.0.1, and on ::1 where that exists, at a port; 0: any that is free. The port.
+/// Listens on 127.0.0.1, and on ::1 if that exists, at a port; 0: any free port. Returns the port.
 ///
 /// # Errors
 /// The port is in use.
 pub async fn listen(dashboard: &Dashboard, tasks: &Tasks, port: u16) -> io::Result<u16> {
     let first = TcpListener::bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)).await?;
     let port = first.local_addr()?.port();
-    // A machine without IPv6, or somebody who has that port there, is no reason to fail.
+    // A machine without IPv6, or another process on that port, is no reason to fail.
     let second = TcpListener::bind(SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port)).await.ok();
     let open = Arc::new(AtomicUsize::new(0));
     for listener in [Some(first), second].into_iter().flatten() {
@@ -70,7 +70,7 @@ async fn accept(listener: TcpListener, dashboard: Dashboard, tasks: Tasks, open:
                     }
                 });
             }
-            // Dropped: who opens so many is no browser.
+            // Dropped: a client with so many connections is not a browser.
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(%error, "the dashboard cannot take a connection");
@@ -88,7 +88,7 @@ async fn serve(stream: TcpStream, dashboard: Dashboard) {
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-    // A browser that goes away in the middle is no news.
+    // A browser that closes its connection early is not an error.
     let _ = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)).await;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What of the log a session's user may see: an entry whose collection the API lets the user list.
+//! Visibility of the log for a session's user: an entry is visible if the API lets the user list its collection.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const MASTERS: &str = "system:masters";
 /// Cluster, resource and namespace.
 type Collection = (Arc<str>, Arc<str>, Arc<str>);
 
-/// Answers of the API, each asked for once.
+/// Answers of the API, each requested once.
 #[derive(Debug)]
 pub struct May<'a> {
     view: &'a View,
@@ -24,13 +24,13 @@ pub struct May<'a> {
 }
 
 impl<'a> May<'a> {
-    /// Of a view's user.
+    /// Creates an empty cache for a view's user.
     pub fn new(view: &'a View) -> Self {
         let is_master = view.session.user.groups.iter().any(|group| **group == *MASTERS);
         Self { view, is_master, known: BTreeMap::new() }
     }
 
-    /// Whether the user may list the collection of an object.
+    /// True if the user may list the collection of an object.
     pub async fn list(&mut self, key: &Key) -> bool {
         if self.is_master {
             return true;
@@ -48,7 +48,7 @@ impl<'a> May<'a> {
     }
 }
 
-/// The path of the collection that an object is in.
+/// Returns the path of an object's collection.
 fn path(key: &Key) -> Option<String> {
     let (group, plural) = key.resource.split_once('/')?;
     let row = api::catalogue::all().iter().find(|row| row.group == group && row.plural == plural)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pages for what cannot be shown: why, and how to go on.
+//! Pages for content that cannot be shown: the reason, and how to continue.
 
 use apimachinery::Status;
 use controller::Error;
@@ -9,24 +9,24 @@ use maud::{Markup, html};
 use crate::input::Unreadable;
 use crate::parts::message;
 
-/// Why there is no page.
+/// A page with the reason why the requested one cannot be shown.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// The HTTP code.
+    /// HTTP status code.
     pub code: StatusCode,
-    /// What it is, in some words.
+    /// Short description.
     pub title: String,
-    /// Why, and what to do.
+    /// Reason, and how to continue.
     pub body: Markup,
 }
 
 impl Refusal {
-    /// With a sentence.
+    /// Creates a refusal with a sentence as its reason.
     pub fn new(code: StatusCode, title: impl Into<String>, sentence: impl AsRef<str>) -> Self {
         Self { code, title: title.into(), body: html! { p { (sentence.as_ref()) } } }
     }
 
-    /// Nobody has logged in.
+    /// Returns the refusal of a request without a session.
     pub fn not_logged_in() -> Self {
         Self {
             code: StatusCode::UNAUTHORIZED,
@@ -38,7 +38,8 @@ impl Refusal {
         }
     }
 
-    /// As [`Refusal::not_logged_in`], where somebody can log in with a token, too; `why` the one that was sent is not good.
+    /// Returns the refusal of a request without a session, if a user can log in with a token, too; `why`: the reason why the sent
+    /// token was refused.
     pub fn not_logged_in_with_token(why: Option<&str>) -> Self {
         let body = html! {
             (Self::not_logged_in().body)
@@ -55,7 +56,7 @@ impl Refusal {
         Self { body, ..Self::not_logged_in() }
     }
 
-    /// The form's token is not the session's.
+    /// Returns the refusal of a form whose token is not the session's.
     pub fn too_old() -> Self {
         Self {
             code: StatusCode::FORBIDDEN,
@@ -67,12 +68,12 @@ impl Refusal {
         }
     }
 
-    /// There is no such page.
+    /// Returns the refusal of a path without a page.
     pub fn no_page() -> Self {
         Self::new(StatusCode::NOT_FOUND, "No such page", "Nothing is shown at this address.")
     }
 
-    /// There is no such object; `nearest` are links to those with names like it, and their names.
+    /// Returns the refusal of a missing object; `nearest`: links to objects with similar names, and these names.
     pub fn no_object(what: &str, nearest: &[(String, String)]) -> Self {
         Self {
             code: StatusCode::NOT_FOUND,
@@ -87,7 +88,7 @@ impl Refusal {
         }
     }
 
-    /// What came in cannot be read.
+    /// Returns the refusal of a query or form that cannot be read.
     pub fn unreadable(why: Unreadable) -> Self {
         let (code, sentence) = match why {
             Unreadable::NoText => (StatusCode::BAD_REQUEST, "The text that was sent is no UTF-8."),
@@ -96,12 +97,12 @@ impl Refusal {
         Self::new(code, "This cannot be read", sentence)
     }
 
-    /// A form is too long.
+    /// Returns the refusal of a form that is too long.
     pub fn too_large() -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "This is too long", "More than 1.5 MiB were sent.")
     }
 
-    /// What the API answered, in its own words.
+    /// Returns the refusal with the API's own text.
     pub fn of_status(status: &Status) -> Self {
         let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::BAD_GATEWAY);
         Self {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From a request to its answer.
+//! Routes: from a request to its answer.
 //!
 //! ```text
 //! headers on everything ── Host ── session ── GET page · POST do/ACTION · GET stream · GET assets/HASH/FILE · GET login
@@ -36,7 +36,7 @@ use crate::refusal::Refusal;
 use crate::view::{self, View, link};
 use crate::{Dashboard, Inner, PREFIX, assets, at, pages, stream};
 
-/// Bytes from which on a page is packed for who can unpack it.
+/// Size in bytes from which on a page is compressed for clients that accept it.
 const PACKED_FROM: usize = 16 * 1024;
 
 /// Headers of every answer.
@@ -53,7 +53,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// What routes share.
+/// State that routes share.
 #[derive(Clone, Debug)]
 pub(crate) struct State(Weak<Inner>);
 
@@ -67,14 +67,14 @@ impl State {
     }
 }
 
-/// What is known of a request before its route is.
+/// Properties of a request that are known before its route.
 #[derive(Clone)]
 struct Arrived {
     entrance: Entrance,
     host: String,
     secret: Option<String>,
     session: Option<Arc<Session>>,
-    /// A query that can be read.
+    /// The decoded query.
     query: Fields,
 }
 
@@ -107,7 +107,7 @@ impl Dashboard {
         Ok(Arrived { entrance, host, secret, session, query })
     }
 
-    /// The answer that says why there is none.
+    /// Returns the answer with the page of a refusal.
     async fn refuse(&self, view: Option<&View>, refusal: &Refusal) -> Response {
         answer(refusal.code, frame::refused(view, self, refusal).await)
     }
@@ -129,7 +129,7 @@ impl Dashboard {
         })
     }
 
-    /// A view of a page by its path and query, for a session.
+    /// Returns a view of a page by its path and query, for a session.
     pub(crate) async fn view_of(
         &self,
         session: &Arc<Session>,
@@ -153,7 +153,7 @@ impl Dashboard {
     }
 }
 
-/// The routes.
+/// Returns the routes.
 pub(crate) fn routes(state: State) -> axum::Router<()> {
     axum::Router::new()
         .route("/dashboard", get(first))
@@ -167,7 +167,7 @@ pub(crate) fn routes(state: State) -> axum::Router<()> {
         .with_state(state)
 }
 
-type Given = axum::extract::State<State>;
+type RouterState = axum::extract::State<State>;
 
 fn arrived(parts: &mut Parts) -> Arrived {
     parts.extensions.remove().expect("every request has arrived")
@@ -177,12 +177,12 @@ async fn first() -> Response {
     see_other("/dashboard/clusters")
 }
 
-async fn page(state: Given, request: Request<Body>) -> Response {
+async fn page(state: RouterState, request: Request<Body>) -> Response {
     let dashboard = state.0.dashboard();
     let (mut parts, _) = request.into_parts();
     let arrived = arrived(&mut parts);
     let path = parts.uri.path().strip_prefix(PREFIX).unwrap_or_default();
-    // A part of the list of clusters: what a script asks for as somebody scrolls or types.
+    // A part of the list of clusters: the script requests it when the user scrolls or types.
     let is_part = path == "rows";
     let path = if is_part { "clusters" } else { path };
     let view = match dashboard.view(&arrived, path) {
@@ -197,7 +197,7 @@ async fn page(state: Given, request: Request<Body>) -> Response {
         let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "Not in this way", "This address is read only.");
         return dashboard.refuse(Some(&view), &refusal).await;
     }
-    // A page without a stream asks again and again whether it is another now.
+    // A page without a stream requests repeatedly whether it has changed.
     let tag = format!("\"{}-{}\"", dashboard.options().log.head(), dashboard.now().timestamp_millis());
     let known = parts.headers.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
     if view.at.is_none() && known == Some(tag.as_str()) {
@@ -223,7 +223,7 @@ async fn page(state: Given, request: Request<Body>) -> Response {
     if is_packed && is_whole { packed(response).await } else { response }
 }
 
-/// Whether who asks unpacks answers.
+/// True if the client accepts gzip.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let all = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     all.flat_map(|value| value.split(',')).any(|coding| {
@@ -233,12 +233,11 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The answer, packed if it is long: rows of a list say the same again and again. What is guessed from the length of an answer
-/// that holds a token and what somebody else had the browser ask for is no danger here: session cookies do not come along with
-/// requests that another site began.
+/// Compresses the answer if it is long: rows of a list repeat the same texts. An attack that derives a token from the length of
+/// answers to requests of another site (BREACH) fails here: session cookies are not sent with requests that another site began.
 async fn packed(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
-    // It is in memory already: there is nothing that can fail.
+    // The body is in memory already: reading it cannot fail.
     let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     if bytes.len() < PACKED_FROM {
         return Response::from_parts(parts, Body::from(bytes));
@@ -266,7 +265,7 @@ async fn show(view: &View, page: Result<Page, Refusal>) -> Response {
     }
 }
 
-/// Sends what a page begins with before the rest of it is made, so that it is on the screen meanwhile.
+/// Sends the beginning of a page before its slow regions are calculated, so that a browser shows it meanwhile.
 async fn show_in_parts(view: &View, page: &Page, rest: Rest, is_packed: bool) -> Response {
     let text = frame::beginning(view, page, rest.text).await.into_string();
     let (first, end) = text.split_once(frame::REST).expect("the document has a place for the rest");
@@ -281,7 +280,7 @@ async fn show_in_parts(view: &View, page: &Page, rest: Rest, is_packed: bool) ->
         None => first.as_bytes().to_vec(),
     };
     let second = async move {
-        // Who waits for more bytes sends those that there are.
+        // The connection flushes the first bytes when the body is pending.
         tokio::task::yield_now().await;
         let regions = rest.regions.await;
         let mut text: String = regions.iter().map(|region| region.markup().into_string()).collect();
@@ -305,7 +304,7 @@ async fn show_in_parts(view: &View, page: &Page, rest: Rest, is_packed: bool) ->
     response
 }
 
-async fn login(state: Given, request: Request<Body>) -> Response {
+async fn login(state: RouterState, request: Request<Body>) -> Response {
     let dashboard = state.0.dashboard();
     let (mut parts, _) = request.into_parts();
     let arrived = arrived(&mut parts);
@@ -315,7 +314,7 @@ async fn login(state: Given, request: Request<Body>) -> Response {
     };
     let to = "/dashboard/clusters";
     let site = parts.headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
-    // What another document began is sent no cookie, wherever it is led on to.
+    // A request that another document began carries no cookie, even after redirects.
     let mut response = match site {
         None | Some("none" | "same-origin") => see_other(to),
         Some(_) => answer(StatusCode::OK, frame::leading_on(to)),
@@ -324,8 +323,8 @@ async fn login(state: Given, request: Request<Body>) -> Response {
     response
 }
 
-/// Logs in whom a bearer token names, as the API judges it. Over HTTPS only: elsewhere links do.
-async fn log_in_with_token(state: Given, request: Request<Body>) -> Response {
+/// Logs in the user of a bearer token that the API accepts. HTTPS only: the other listener has links with login codes.
+async fn log_in_with_token(state: RouterState, request: Request<Body>) -> Response {
     let dashboard = state.0.dashboard();
     let (mut parts, body) = request.into_parts();
     let arrived = arrived(&mut parts);
@@ -347,7 +346,7 @@ async fn log_in_with_token(state: Given, request: Request<Body>) -> Response {
     }
 }
 
-async fn live(state: Given, request: Request<Body>) -> Response {
+async fn live(state: RouterState, request: Request<Body>) -> Response {
     let dashboard = state.0.dashboard();
     let (mut parts, _) = request.into_parts();
     let arrived = arrived(&mut parts);
@@ -360,8 +359,8 @@ async fn live(state: Given, request: Request<Body>) -> Response {
     }
 }
 
-/// Whether somebody is logged in, for a script whose stream is refused.
-async fn session(state: Given, request: Request<Body>) -> Response {
+/// Reports whether the session is valid, for a script whose stream was refused.
+async fn session(state: RouterState, request: Request<Body>) -> Response {
     let (mut parts, _) = request.into_parts();
     match arrived(&mut parts).session {
         Some(_) => StatusCode::NO_CONTENT.into_response(),
@@ -369,7 +368,7 @@ async fn session(state: Given, request: Request<Body>) -> Response {
     }
 }
 
-async fn asset(state: Given, Path((hash, file)): Path<(String, String)>) -> Response {
+async fn asset(state: RouterState, Path((hash, file)): Path<(String, String)>) -> Response {
     match assets::find(&hash, &file) {
         Some((content_type, text)) => {
             let mut response = Response::new(Body::from(text));
@@ -381,7 +380,7 @@ async fn asset(state: Given, Path((hash, file)): Path<(String, String)>) -> Resp
     }
 }
 
-async fn act(state: Given, Path(action): Path<String>, request: Request<Body>) -> Response {
+async fn act(state: RouterState, Path(action): Path<String>, request: Request<Body>) -> Response {
     let dashboard = state.0.dashboard();
     let (mut parts, body) = request.into_parts();
     let arrived = arrived(&mut parts);
@@ -406,7 +405,7 @@ async fn act(state: Given, Path(action): Path<String>, request: Request<Body>) -
         set(&mut response, header::SET_COOKIE, &arrived.entrance.set_cookie(""));
         return response;
     }
-    // The page to go back to; never one of another host.
+    // The page to return to; never one of another host.
     let back = form.get("back").filter(|back| back.starts_with(PREFIX)).unwrap_or("/dashboard/clusters");
     let view = match dashboard.view_of(session, arrived.entrance, back).await {
         Ok(view) => view,
@@ -436,7 +435,7 @@ async fn act(state: Given, Path(action): Path<String>, request: Request<Body>) -
 }
 
 /// Serves the page in answer to a form; if there is none, or it is no longer kept, the page with the form.
-async fn answered(state: Given, Path(action): Path<String>, request: Request<Body>) -> Response {
+async fn answered(state: RouterState, Path(action): Path<String>, request: Request<Body>) -> Response {
     let dashboard = state.0.dashboard();
     let (mut parts, _) = request.into_parts();
     let arrived = arrived(&mut parts);
@@ -471,7 +470,7 @@ async fn form(body: Body) -> Result<Fields, Refusal> {
     Fields::read(&body).map_err(Refusal::unreadable)
 }
 
-/// The value of a cookie; where several have the name, none is taken.
+/// Returns the value of a cookie; None if there are several of this name.
 fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|header| header.to_str().ok());
     let mut found = all

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Landscape time that goes from timer to timer with a pause of wall time between, so that people can watch what happens.
+//! Landscape time that advances from timer to timer with a pause of wall time between, so that users can watch the changes.
 //!
 //! ```text
 //! advance to the next timer ── settled there? ── pause ── advance to the next timer … until the end, Stop, or an Event
 //! ```
 //!
-//! It runs in the host, not in the browser: it goes on when a page is left or closed. There is one at a time; a new one ends
-//! the one before.
+//! A walk runs in the host, not in the browser: it continues when its page is closed. There is one at a time; a new one ends the
+//! one before.
 //!
-//! **Invariants.** Time is moved by requests of the user who began it. Nothing is kept: with the host it ends.
+//! **Invariants.** Time is moved by requests of the user who began the walk. Nothing is stored: the walk ends with the host.
 
 use std::collections::BTreeSet;
 
@@ -30,40 +30,40 @@ use crate::view::View;
 
 /// The longest pause, in wall time.
 pub const LONGEST: TimeDelta = TimeDelta::seconds(5);
-/// Wall time between two looks at whether time has come to the next timer.
+/// Wall time between two checks whether landscape time has reached the next timer.
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
-/// Events, as keys of the log name them.
+/// Resource suffix of Events in keys of the log.
 const EVENTS: &str = "/events";
 
-/// What is going on.
+/// A walk that is running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walk {
-    /// Where time goes to.
+    /// Instant at which it ends.
     pub to: DateTime<Utc>,
     /// Wall time between two steps.
     pub pause: TimeDelta,
     /// Reasons of Events at which it ends.
     pub stop_on: BTreeSet<String>,
-    /// The state of a Shoot at which it ends; `to` is how far that is looked for.
+    /// State of a Shoot at which it ends; `to` is the deadline for it.
     pub goal: Option<Goal>,
 }
 
-/// A Shoot's last operation is in a state.
+/// A state of a Shoot's last operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goal {
-    /// Its namespace.
+    /// Namespace of the Shoot.
     pub namespace: String,
-    /// Its name.
+    /// Name of the Shoot.
     pub name: String,
-    /// `Succeeded`, `Failed`, …; [`DELETED`]: it is gone.
+    /// `Succeeded`, `Failed`, …; [`DELETED`]: the Shoot was deleted.
     pub state: &'static str,
 }
 
 impl Goal {
-    /// Whether it is reached.
+    /// True if the Shoot is in the state.
     ///
     /// # Errors
-    /// What the API answers.
+    /// The API's error.
     async fn is_reached(&self, view: &View) -> Result<bool, controller::Error> {
         let shoot = view.get::<Shoot>(GARDEN, &self.namespace, &self.name).await?;
         let operation = shoot.as_ref().and_then(|shoot| shoot.status.last_operation.as_ref());
@@ -74,7 +74,7 @@ impl Goal {
     }
 }
 
-/// The walk of a landscape, if one is going on.
+/// The landscape's running walk, if there is one, and the number of the last walk.
 #[derive(Debug, Default)]
 pub struct Walks(Mutex<(u64, Option<Walk>)>);
 
@@ -83,12 +83,12 @@ impl Walks {
         self.0.lock()
     }
 
-    /// What is going on; `None`: nothing is.
+    /// Returns the running walk.
     pub fn current(&self) -> Option<Walk> {
         self.state().1.clone()
     }
 
-    /// Ends it; the request to the clock that is under way is not this one's to end.
+    /// Ends the walk; a request to the clock that was already sent is not cancelled.
     pub fn end(&self) {
         self.state().1 = None;
     }
@@ -125,7 +125,7 @@ pub(crate) fn begin(view: &View, walk: Walk) {
     });
 }
 
-/// What there is to say at its end; it says nothing where it ended as was asked.
+/// Runs the walk; returns a message about its end, `None` if it ended as requested.
 async fn run(view: &View, walk: &Walk, number: u64) -> Option<Message> {
     let options = view.dashboard.options();
     let mut changes = options.log.subscribe(options.log.head(), None).ok();
@@ -181,7 +181,7 @@ async fn run(view: &View, walk: &Walk, number: u64) -> Option<Message> {
     }
 }
 
-/// The Event of an entry, in words, if it is one of those at which time is to stop.
+/// Returns a description of an entry's Event if its reason is one that ends the walk.
 fn stops(entry: &Entry, reasons: &BTreeSet<String>) -> Option<String> {
     if reasons.is_empty() || *entry.key.resource != *EVENTS || entry.verb == Verb::Delete {
         return None;

@@ -4,17 +4,17 @@
 //! ```text
 //! GET stream?page=LINK&region=ID:HASH…          &only=time: nothing but clock and bar of time
 //! event: clock    {"id", "hash", "html"}     landscape time
-//! event: region   {"id", "hash", "html"}     a region that is not as the page has it
-//! event: gone     the regions that the page has no more: it is to be loaded again
-//! event: behind   the log does not go back to what the page shows: it is to be loaded again
-//! event: trouble  {"text"}                   why it cannot be drawn; empty: it can again
-//! event: alive    {}                         there is nothing to say, twice a second
+//! event: region   {"id", "hash", "html"}     a region that has changed
+//! event: gone     regions were removed: the page must be loaded again
+//! event: behind   the log no longer has the page's revision: the page must be loaded again
+//! event: trouble  {"text"}                   why the page cannot be drawn; empty: it can be drawn again
+//! event: alive    {}                         no change, twice a second
 //! event: over     the session has ended, or has too many streams
 //! ```
 //!
-//! A stream draws its page again when an object changes that the page follows, at most ten times a second and for at most half
-//! of the time, and sends regions whose hash differs. The page says which it has, so nothing is lost between it and its
-//! stream, nor when the stream is opened again.
+//! A stream draws its page again when an object changes that the page follows, at most ten times a second and for at most half of
+//! the time, and sends regions whose hash differs. The request names the regions of the page and their hashes, so no change is
+//! lost between the page and its stream, nor when the stream is opened again.
 
 use std::collections::BTreeMap;
 
@@ -39,27 +39,27 @@ use crate::parts::time;
 use crate::timebar;
 use crate::view::View;
 
-/// Wall time between two looks: ten a second.
+/// Wall time between two checks: ten a second.
 const LOOK: TimeDelta = TimeDelta::milliseconds(100);
-/// Wall time between two looks at the bar of time.
+/// Wall time between two updates of the bar of time.
 const BAR: TimeDelta = TimeDelta::seconds(1);
-/// Looks without anything to say after which something is sent, so that a connection that broke is found at both ends.
+/// Number of checks without a change after which an event is sent, so that both ends detect a broken connection.
 const SILENCE: u32 = 5;
 
-/// The regions that a page has, by id, with the hash of each.
-type Known = BTreeMap<String, String>;
+/// Regions of the page, by id, with the hash of each.
+type RegionHashes = BTreeMap<String, String>;
 
-/// Answers with the stream of a page; `regions` are `ID:HASH` each. Of a page that somebody fills in it tells how time goes, and
-/// nothing else.
+/// Answers with the stream of a page; `regions` are `ID:HASH` each. has_time_alone: the page is a form that a user fills in; only
+/// clock and bar of time are sent.
 pub(crate) fn answer<'a>(view: View, has_time_alone: bool, regions: impl Iterator<Item = &'a str>) -> Response {
-    let known: Known = regions
+    let known: RegionHashes = regions
         .filter_map(|region| region.split_once(':'))
         .map(|(id, hash)| (id.to_owned(), hash.to_owned()))
         .collect();
     let ended = view.session.add_stream();
     let (sender, receiver) = mpsc::channel::<Bytes>(4);
     let running = run(view, has_time_alone, known, sender, ended);
-    // The body is what drives it: it ends when the browser goes away.
+    // The response body drives the task: it ends when the browser disconnects.
     let frames = futures::stream::select(receiver.map(Some), futures::stream::once(running).map(|()| None));
     let frames = frames
         .filter_map(|frame| async move { frame.map(|bytes| Ok::<_, std::convert::Infallible>(Frame::data(bytes))) });
@@ -73,7 +73,7 @@ pub(crate) fn answer<'a>(view: View, has_time_alone: bool, regions: impl Iterato
 async fn run(
     mut view: View,
     has_time_alone: bool,
-    mut known: Known,
+    mut known: RegionHashes,
     mut sender: mpsc::Sender<Bytes>,
     mut ended: oneshot::Receiver<()>,
 ) {
@@ -112,7 +112,7 @@ async fn run(
                 }
             }
         }
-        // Distances of time are on it, and expirations.
+        // The page shows distances of time, and expirations.
         let now = view.now();
         is_stale |= !follows.is_empty() && now != shown;
         is_bar_stale |= now != shown;
@@ -138,7 +138,7 @@ async fn run(
             _ => None,
         };
         if let Some((title, then)) = trouble {
-            // It is tried again at each look.
+            // Each check draws it again.
             is_stale = true;
             if !std::mem::replace(&mut has_trouble, true) {
                 let since = view.dashboard.silent_since().unwrap_or(shown);
@@ -179,8 +179,8 @@ async fn run(
     }
 }
 
-/// Adds a region's event if the page has it otherwise.
-fn changed(known: &mut Known, region: &Region, name: &str, events: &mut Vec<Bytes>) {
+/// Adds a region's event if its hash differs from the page's.
+fn changed(known: &mut RegionHashes, region: &Region, name: &str, events: &mut Vec<Bytes>) {
     let hash = region.hash();
     if known.get(&region.id) == Some(&hash) {
         return;

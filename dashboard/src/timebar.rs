@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bar of time at the foot of every page: from where history begins to now, with what people look for.
+//! The bar of time at the foot of every page: from the start of the history to now, with marks of important changes.
 //!
-//! Without a script it is a picture, links and a form. The module adds a handle that is dragged or moved by keys; when it is
-//! let go, the page is loaded at that moment.
+//! Without a script it is a picture, links and a form. The script adds a handle that is dragged or moved by keys; when it is
+//! released, the page is loaded at that moment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,22 +24,22 @@ use crate::pages::clusters::source;
 use crate::parts::time;
 use crate::view::{Moment, View};
 
-/// Width of the picture of the past, in its own units; behind it stands what is to come.
+/// Width of the picture of the past, in its own units; the picture of the future follows.
 const WIDTH: f64 = 900.0;
-/// Width of all of it.
+/// Width of the whole picture.
 const WHOLE: f64 = 1000.0;
 /// Width of a place for marks.
 const GRAIN: f64 = 3.0;
 /// Height of the picture.
 const HEIGHT: f64 = 44.0;
-/// How far ahead the bar shows what is known to come.
+/// Length of future time that the bar shows.
 const AHEAD: TimeDelta = TimeDelta::days(30);
-/// Expirations that are drawn and listed at most.
+/// Maximum number of expirations that are drawn and listed.
 const EXPIRATIONS: usize = 200;
-/// Marks that are listed: the last ones before the moment.
+/// Maximum number of listed marks: the last ones before the moment.
 const LISTED: usize = 30;
 
-/// What is said above a page of the past.
+/// Returns the note above a page of the past.
 pub fn banner(view: &View) -> Markup {
     html! {
         @if let Some(Moment { revision, time: at }) = view.at {
@@ -51,12 +51,12 @@ pub fn banner(view: &View) -> Markup {
     }
 }
 
-/// `28 July 2023 09:20, revision 1042`.
+/// Formats `28 July 2023 09:20, revision 1042`.
 fn spoken(moment: Moment) -> String {
     format!("{}, revision {}", moment.time.format("%-d %B %Y %H:%M"), moment.revision)
 }
 
-/// The bar, which is live as the page is.
+/// Returns the bar, which is live if the page is.
 pub async fn region(view: &View, page: &Page) -> Region {
     Region::new("timebar", "", markup(view, page).await)
 }
@@ -89,7 +89,7 @@ async fn markup(view: &View, page: &Page) -> Markup {
         *counts.entry(mark.subject).or_default() += 1;
         counts
     });
-    // What would be drawn at one place is one mark.
+    // Several marks at one place become one.
     let mut drawn: BTreeMap<(Subject, i64), (usize, &Mark)> = BTreeMap::new();
     for mark in &marks {
         #[expect(clippy::cast_possible_truncation, reason = "it is within the picture")]
@@ -176,7 +176,7 @@ async fn markup(view: &View, page: &Page) -> Markup {
     }
 }
 
-/// The marks whose objects the session's user may list.
+/// Returns the marks whose objects the session's user may list.
 async fn seen(view: &View, marks: Vec<Mark>) -> Vec<Mark> {
     let mut may = crate::may::May::new(view);
     let mut seen = Vec::new();
@@ -188,9 +188,9 @@ async fn seen(view: &View, marks: Vec<Mark>) -> Vec<Mark> {
     seen
 }
 
-/// Expirations between two instants, in the order of time: of what the CloudProfiles of the view offer.
+/// Returns the expirations between two instants, in the order of time: of versions that the CloudProfiles of the view offer.
 async fn expirations(view: &View, begin: DateTime<Utc>, end: DateTime<Utc>) -> Vec<(DateTime<Utc>, String)> {
-    // Who may not see profiles sees no dates of theirs; nor does anybody while the API does not answer.
+    // No dates are shown to users who may not see profiles, and while the API does not answer.
     let profiles = view.list::<CloudProfile>(GARDEN, None, "").await.unwrap_or_default();
     let mut all = Vec::new();
     for profile in &profiles {
@@ -209,7 +209,7 @@ async fn expirations(view: &View, begin: DateTime<Utc>, end: DateTime<Utc>) -> V
     all
 }
 
-/// Maintenance windows that begin within [`AHEAD`], in the order of time: of the Shoot that a page is about, else of all that the
+/// Returns maintenance windows that begin within [`AHEAD`], in the order of time: of the page's Shoot, or of all Shoots that the
 /// user may see. Windows that begin together are one.
 async fn windows(view: &View, page: &Page, now: DateTime<Utc>) -> Vec<(DateTime<Utc>, String)> {
     let rows = source::known(view).await;
@@ -240,7 +240,7 @@ async fn windows(view: &View, page: &Page, now: DateTime<Utc>) -> Vec<(DateTime<
     all.into_iter().map(|(begin, count)| (begin, text(count))).collect()
 }
 
-/// Where windows are drawn: of several at one place, the first says how many there are.
+/// Returns the places of windows in the picture; a place with several has the text of the first and the number of the others.
 fn one_at_a_place(windows: &[(DateTime<Utc>, String)], now: DateTime<Utc>) -> Vec<(f64, String)> {
     let mut drawn: Vec<(f64, String, usize)> = Vec::new();
     for (begin, text) in windows {
@@ -254,13 +254,13 @@ fn one_at_a_place(windows: &[(DateTime<Utc>, String)], now: DateTime<Utc>) -> Ve
     drawn.into_iter().map(|(x, first, more)| (x, text(first, more))).collect()
 }
 
-/// Where an instant behind now is in the picture.
+/// Returns the position of a future instant in the picture.
 fn to_come(at: DateTime<Utc>, now: DateTime<Utc>) -> f64 {
     let share = (at - now).num_milliseconds() as f64 / AHEAD.num_milliseconds() as f64;
     ((WIDTH + share.clamp(0.0, 1.0) * (WHOLE - WIDTH)) * 10.0).round() / 10.0
 }
 
-/// Where an instant is in the picture.
+/// Returns the position of a past instant in the picture.
 fn position(at: DateTime<Utc>, begin: DateTime<Utc>, end: DateTime<Utc>) -> f64 {
     let length = (end - begin).num_milliseconds().max(1) as f64;
     let share = (at - begin).num_milliseconds() as f64 / length;
@@ -277,7 +277,7 @@ const fn class(subject: Subject) -> &'static str {
     }
 }
 
-/// Each subject has a row of its own, so that colour is never alone.
+/// Returns the top of a subject's row. Each has a row of its own, so that colour is never the only difference.
 const fn top(subject: Subject) -> f64 {
     match subject {
         Subject::Maintenance => 8.0,

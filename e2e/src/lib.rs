@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests that run the real binaries the way a person does.
+//! Tests that run the real binaries as a user does.
 //!
-//! A script in `e2e/scripts` is what a user types and sees ([`script`]); what differs between two runs of it is masked
-//! ([`mask`]). Tests with assertions of their own work in a [`sandbox`], some of them beside a [`client`] that is not
-//! ours; clients that people have are tried in [`compatibility`], what the served documents allow in [`schemas`].
+//! A script in `e2e/scripts` contains commands of a user and their output ([`script`]); differences between two runs of it are
+//! masked ([`mask`]). Tests with assertions of their own work in a [`sandbox`], some of them with a [`client`] by another vendor;
+//! common clients are tested in [`compatibility`], requests from the served OpenAPI documents in [`schemas`].
 //!
 //! **Invariants.** No fixed ports, no sleeping, no order between tests.
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What differs between two runs of the same commands, replaced by what it is.
+//! Masks for differences between two runs of the same commands.
 //!
 //! | mask | for | why it differs |
 //! | --- | --- | --- |
-//! | `[WALL]`, `[SPEED]` | the number of `in 2.6 s`, and `99,692×` | wall time |
+//! | `[WALL]`, `[SPEED]` | numbers in `in 2.6 s` and `99,692×` | wall time |
 //! | `[HASH]` | a line `hash …` | every change of the product changes it |
-//! | `[PORT]` | of `https://127.0.0.1:…` | a free one is taken |
-//! | `[FORM]` | of the line `Components:` of `up` | binaries of components may lie beside `terrarium` or not |
+//! | `[PORT]` | port in `https://127.0.0.1:…` | a free one is taken |
+//! | `[FORM]` | rest of the line `Components:` of `up` | binaries of components may be in the folder of `terrarium` or not |
 //! | `[REVISION]` | `Resource Version:` and `resourceVersion:` | processes write in no fixed order |
 //! | `[ID]` | 64 hexadecimal digits | a gardenlet's identity is new with every start |
 //! | `[AGE]` | column `Age` of the Events that `kubectl describe` shows | kubectl counts it from its own clock |
-//! | `[AGE]` | column `LAST SEEN` of a table of Events | what waits for processes may come a second later |
+//! | `[AGE]` | column `LAST SEEN` of a table of Events | an Event that waits for processes may be a second later |
 //!
-//! Everything else is the same in every run: landscape time stands (`--clock stepped`) or follows from the seed, and so
-//! do names and uids.
+//! Everything else is equal in every run: landscape time is stopped (`--clock stepped`) or follows from the seed, and so do names
+//! and uids.
 
-/// Replaces what differs between two runs.
+/// Replaces the differences between two runs by masks.
 pub fn mask(output: &str) -> String {
     let mut masked = String::new();
     let mut events: Option<Vec<Vec<String>>> = None;
@@ -32,7 +32,7 @@ pub fn mask(output: &str) -> String {
         } else {
             last_seen = None;
         }
-        // A table of Events goes to the end of what `kubectl describe` says of an object.
+        // A table of Events extends to the end of an object's description by `kubectl describe`.
         match &mut events {
             Some(rows) if line.starts_with("  ") => rows.push(event_cells(line)),
             Some(rows) => {
@@ -94,7 +94,7 @@ fn mask_port(word: &str) -> String {
     if rest.len() == after.len() { word.to_owned() } else { format!("{before}{HOST}[PORT]{rest}") }
 }
 
-/// The cells of a row of Events: type, reason, age, source, message.
+/// Splits a row of Events into its cells: type, reason, age, source, message.
 fn event_cells(line: &str) -> Vec<String> {
     const CELLS: usize = 5;
     let mut rest = line.trim_start();
@@ -112,7 +112,7 @@ fn event_cells(line: &str) -> Vec<String> {
     cells
 }
 
-/// The table as kubectl lays it out, so that the width of the masked cells does not show.
+/// Formats the table as kubectl does, so that the width of the masked cells is not visible.
 fn event_table(rows: &[Vec<String>]) -> String {
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let mut table = String::new();

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// A landscape in a folder of its own. Dropping it stops what runs and removes it.
+/// A landscape in a folder of its own. Dropping it stops its processes and removes it.
 #[derive(Debug)]
 pub struct Sandbox {
     binaries: PathBuf,
@@ -13,16 +13,16 @@ pub struct Sandbox {
     form: Option<&'static str>,
 }
 
-/// Which kubectl: the oldest or the newest that is there, or the one on the PATH.
+/// Version of kubectl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kubectl {
-    /// The oldest beside the one on the PATH.
+    /// The oldest `kubectl.1.N` in the folder of the one on the PATH.
     Oldest,
-    /// The newest beside the one on the PATH.
+    /// The newest `kubectl.1.N` in the folder of the one on the PATH.
     Newest,
 }
 
-/// The folder of this build's binaries: a test runs in `target/PROFILE/deps`.
+/// Returns the folder of this build's binaries: a test runs in `target/PROFILE/deps`.
 ///
 /// # Panics
 /// The workspace has not been built.
@@ -37,14 +37,14 @@ pub fn binaries() -> PathBuf {
     folder
 }
 
-/// Whether a variable of the environment, such as `TERRARIUM_TEST_BROWSER`, is `required`: then a test fails where the programs
-/// that it needs are missing; otherwise it is skipped.
+/// True if an environment variable, such as `TERRARIUM_TEST_BROWSER`, is `required`: then a test fails if the programs that it
+/// needs are missing; otherwise it is skipped.
 pub fn is_required(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| value == "required")
 }
 
 impl Sandbox {
-    /// A sandbox in a folder, which is replaced.
+    /// Creates a sandbox in a folder, which is replaced.
     ///
     /// # Panics
     /// The folder cannot be made.
@@ -52,7 +52,7 @@ impl Sandbox {
         let new = || Self { binaries: binaries.to_owned(), folder: folder.to_owned(), form: None };
         let sandbox = new();
         if folder.join("data").exists() {
-            // What an earlier test left behind when it was killed.
+            // Removes the landscape of an earlier test that was killed.
             drop(new());
         }
         let _ = std::fs::remove_dir_all(folder);
@@ -60,9 +60,9 @@ impl Sandbox {
         sandbox
     }
 
-    /// Sets the form of the components, whatever the environment says; `default` leaves it to the program.
+    /// Sets the form of the components, overriding the environment; `default` leaves it to the program.
     ///
-    /// `processes` is for tests that signal single components, look at their binaries, or show once for each mechanism (upgrade,
+    /// `processes` is for tests that signal single components, inspect their binaries, or prove once for each mechanism (upgrade,
     /// version skew, partition, kills) that processes behave as components inside the host do.
     #[must_use]
     pub fn with_components(mut self, form: &'static str) -> Self {
@@ -92,27 +92,27 @@ impl Sandbox {
         command
     }
 
-    /// The folder of our programs.
+    /// Returns the folder of our programs.
     pub(crate) fn binaries(&self) -> &Path {
         &self.binaries
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The kubeconfig that the landscape's contexts are written to.
+    /// Returns the kubeconfig that the landscape's contexts are written to.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
     }
 
-    /// The landscape's directory.
+    /// Returns the landscape's directory.
     pub fn directory(&self) -> PathBuf {
         self.folder.join("data/terrarium/default")
     }
 
-    /// Runs `terrarium` and gives its standard output.
+    /// Runs `terrarium` and returns its standard output.
     ///
     /// # Panics
     /// The command fails.
@@ -122,7 +122,7 @@ impl Sandbox {
         succeeded("terrarium", words, &output)
     }
 
-    /// Runs `terrarium` with a variable in its environment and gives its standard output.
+    /// Runs `terrarium` with an environment variable and returns its standard output.
     ///
     /// # Panics
     /// The command fails.
@@ -144,17 +144,17 @@ impl Sandbox {
         succeeded("terrarium", words, &output)
     }
 
-    /// Runs `terrarium` and gives its standard output.
+    /// Runs `terrarium` and returns its standard output.
     ///
     /// # Errors
-    /// What it says when it fails, or why it cannot be run.
+    /// It fails, with its standard error, or cannot be run.
     pub fn try_terrarium(&self, words: &[&str]) -> Result<String, String> {
         let output = self.command("terrarium", words).output().map_err(|error| error.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() { Ok(text) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
     }
 
-    /// Runs `terrarium` and gives its standard output and its standard error.
+    /// Runs `terrarium` and returns its standard output and its standard error.
     ///
     /// # Panics
     /// The command fails.
@@ -164,7 +164,7 @@ impl Sandbox {
         (succeeded("terrarium", words, &output), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// Runs `terrarium`, which is to be refused, and gives its exit code and its standard error.
+    /// Runs `terrarium`, expects a refusal, and returns its exit code and its standard error.
     ///
     /// # Panics
     /// The command succeeds, is killed, or prints more than three lines, progress not counted.
@@ -196,8 +196,8 @@ impl Sandbox {
         Running(child.expect("our own program"))
     }
 
-    /// Runs kubectl on a context of the landscape (`garden`, `runtime`, `seed-local`), or on one with its whole name, and
-    /// gives its standard output.
+    /// Runs kubectl on a context of the landscape (`garden`, `runtime`, `seed-local`), or on one with its whole name, and returns
+    /// its standard output.
     ///
     /// # Panics
     /// It fails, or warns.
@@ -209,7 +209,7 @@ impl Sandbox {
         succeeded("kubectl", words, &output)
     }
 
-    /// Runs kubectl, which is to be refused, and gives its standard error.
+    /// Runs kubectl, expects a refusal, and returns its standard error.
     ///
     /// # Panics
     /// It does not fail.
@@ -220,7 +220,7 @@ impl Sandbox {
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
-    /// Writes a file into the sandbox; its path.
+    /// Writes a file into the sandbox; returns its path.
     ///
     /// # Panics
     /// It cannot be written.
@@ -230,7 +230,7 @@ impl Sandbox {
         path.to_string_lossy().into_owned()
     }
 
-    /// Runs kubectl with another kubeconfig and gives its standard output.
+    /// Runs kubectl with another kubeconfig and returns its standard output.
     ///
     /// # Errors
     /// It fails: its standard error.
@@ -244,10 +244,10 @@ impl Sandbox {
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
-    /// Runs kubectl, whatever comes of it.
+    /// Runs kubectl and returns its output, after success and failure.
     ///
     /// # Panics
-    /// There is none.
+    /// There is no kubectl.
     pub fn run_kubectl(&self, version: Kubectl, context: &str, words: &[&str]) -> Output {
         let context = match context {
             "garden" => "terrarium-default".to_owned(),
@@ -260,14 +260,14 @@ impl Sandbox {
         self.command(&path.to_string_lossy(), &all).output().expect("a kubectl that can be run")
     }
 
-    /// Processes of the landscape.
+    /// Returns the processes of the landscape.
     pub fn processes(&self) -> Vec<u32> {
         let Some(host) = self.host() else { return Vec::new() };
         let mut all = Vec::new();
         for entry in std::fs::read_dir("/proc").expect("a Linux system").filter_map(Result::ok) {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
             let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            // Behind the name, which ends with the last bracket: state, parent.
+            // After the name, which ends with the last parenthesis: state, parent.
             let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse::<u32>().ok());
             if pid == host || parent == Some(host) {
                 all.push(pid);
@@ -276,7 +276,7 @@ impl Sandbox {
         all
     }
 
-    /// The process of a component.
+    /// Returns the process of a component.
     ///
     /// # Panics
     /// The component does not run.
@@ -285,7 +285,7 @@ impl Sandbox {
         found.unwrap_or_else(|| panic!("no {component} runs"))
     }
 
-    /// The processes of a component: of its own binary, or of `terrarium component NAME`.
+    /// Returns the processes of a component: of its own binary, or of `terrarium component NAME`.
     pub fn processes_of(&self, component: &str) -> Vec<u32> {
         let is_it = |pid: &u32| {
             let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -296,39 +296,39 @@ impl Sandbox {
         self.processes().into_iter().filter(is_it).collect()
     }
 
-    /// The host's process, if there is a landscape.
+    /// Returns the host's process, if there is a landscape.
     pub fn host(&self) -> Option<u32> {
         let host = std::fs::read_to_string(self.directory().join("host.json")).ok()?;
         let host: serde_json::Value = serde_json::from_str(&host).ok()?;
         host["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok())
     }
 
-    /// Lines of all files of the landscape that speak of a panic.
+    /// Returns the lines of all files of the landscape that report a panic.
     pub fn panics(&self) -> Vec<String> {
         panics(&self.directory())
     }
 
-    /// Kills the host, and waits for nothing.
+    /// Kills the host, without waiting.
     ///
     /// # Panics
-    /// There is none, or `kill` cannot be run.
+    /// There is no host, or `kill` cannot be run.
     pub fn kill_host(&self) {
         let host = self.host().expect("a landscape that runs").to_string();
         let killed = Command::new("kill").args(["-9", &host]).status().expect("every system has kill");
         assert!(killed.success(), "kill {host}");
     }
 
-    /// Kills every process of the landscape at once, the host first, and waits until they are gone.
+    /// Kills every process of the landscape at once, the host first, and waits until they have ended.
     ///
     /// # Panics
     /// `kill` cannot be run.
     pub fn kill_all(&self) {
         let processes = self.processes();
         let words: Vec<String> = std::iter::once("-9".to_owned()).chain(processes.iter().map(u32::to_string)).collect();
-        // Components end by themselves once their host is gone: those are no longer there to be killed.
+        // Components end by themselves after their host: some may have ended already.
         Command::new("kill").args(words).output().expect("every system has kill");
         for pid in processes {
-            // The host is no child of this process: its entry goes when it is reaped.
+            // The host is not a child of this process: its entry is removed when another process reaps it.
             while is_alive(pid) {
                 std::thread::yield_now();
             }
@@ -336,12 +336,12 @@ impl Sandbox {
     }
 }
 
-/// A command that runs.
+/// A running command.
 #[derive(Debug)]
 pub struct Running(Child);
 
 impl Running {
-    /// Waits for its end; its exit code, and everything that it printed.
+    /// Waits for its end; returns its exit code, and all its output.
     ///
     /// # Panics
     /// It cannot be waited for.
@@ -368,7 +368,7 @@ impl Running {
         self.0.wait().expect("it is a child");
     }
 
-    /// Ctrl-C; its exit code, and everything that it printed.
+    /// Sends Ctrl-C; returns its exit code, and all its output.
     ///
     /// # Panics
     /// `kill` cannot be run.
@@ -407,7 +407,7 @@ fn panics(folder: &Path) -> Vec<String> {
 fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let runs = stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']));
-    // The first thread may be gone while others still hold what the process has open.
+    // The main thread may have ended while others still hold the process's files and sockets.
     let threads = || std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
     runs || threads() > 1
 }
@@ -423,7 +423,7 @@ impl Drop for Sandbox {
 }
 
 impl Kubectl {
-    /// The program.
+    /// Returns the program.
     ///
     /// # Panics
     /// There is no kubectl on the PATH.
@@ -432,7 +432,7 @@ impl Kubectl {
             .expect("no kubectl on the PATH: the end-to-end tests need one (https://kubernetes.io/docs/tasks/tools/)")
     }
 
-    /// The program; `None` if there is no kubectl on the PATH.
+    /// Returns the program; `None` if there is no kubectl on the PATH.
     pub fn find(self) -> Option<PathBuf> {
         let all = Self::all();
         match self {
@@ -441,7 +441,7 @@ impl Kubectl {
         }
     }
 
-    /// Every `kubectl.1.N` beside the one on the PATH, the oldest first; that one if there are none.
+    /// Returns every `kubectl.1.N` in the folder of the one on the PATH, the oldest first; that one if there are none.
     pub fn all() -> Vec<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let found = std::env::split_paths(&path).map(|folder| folder.join("kubectl")).find(|file| file.is_file());
@@ -461,7 +461,7 @@ impl Kubectl {
     }
 }
 
-/// Standard error without the lines that are printed only if a command takes long enough.
+/// Returns standard error without the lines of progress, which slow commands print.
 pub(crate) fn without_progress(text: &str) -> String {
     let is_progress = |line: &str| line.starts_with("progress: ") || line.starts_with("hint: hourly reconciliations ");
     text.split_inclusive('\n').filter(|line| !is_progress(line)).collect()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests that are made from the served OpenAPI documents, by schemathesis, on a landscape: each is answered, and none with
-//! a server error.
+//! Requests that schemathesis generates from the served OpenAPI documents, on a landscape: each is answered, and none with a
+//! server error.
 //!
-//! schemathesis draws requests that fit a document and requests that nearly do; `e2e/clients/schemas/hooks.py` tells it what
-//! is special here: a watch lasts, and two server errors are answers of the real API server, too. Afterwards the host must
-//! still run, no process may have panicked, and the log must give what the API lists.
+//! schemathesis draws requests that conform to a document and requests that nearly do; `e2e/clients/schemas/hooks.py` configures
+//! the exceptions: a watch lasts, and two server errors are answers of the real API server, too. Afterwards the host must still
+//! run, no process may have panicked, and the log must contain what the API lists.
 //!
-//! **Deliberately absent**: whether answers fit their schemas (what Go leaves out and what it writes as null is in the tests of
+//! **Deliberately absent**: conformance of answers to their schemas (fields that Go omits or writes as null are in the tests of
 //! `host`), and documents of the landscape's own groups: a request there moves its clock or stops its parts.
 
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use crate::compatibility::install_packages;
 use crate::sandbox::{Kubectl, Sandbox};
 
 const SCHEMATHESIS: &str = "schemathesis 4.32.5";
-/// Context and document. Each is another path through the servers: Gardener's groups behind the aggregation layer, core kinds,
-/// definitions of kinds, what is defined by them.
+/// Context and document. Each takes another path through the servers: Gardener's groups behind the aggregation layer, core kinds,
+/// definitions of kinds, and kinds that are defined by them.
 const DOCUMENTS: [(&str, &str); 5] = [
     ("garden", "apis/core.gardener.cloud/v1beta1"),
     ("garden", "api/v1"),
@@ -29,36 +29,36 @@ const DOCUMENTS: [(&str, &str); 5] = [
     ("seed-local", "apis/apps/v1"),
     ("seed-local", "apis/extensions.gardener.cloud/v1alpha1"),
 ];
-/// How schemathesis calls an error of its own.
+/// Name of errors of schemathesis itself in its report.
 const OWN_ERROR: &str = "Runtime Error";
-/// A document that gets no request in its share of the time gets more, up to this many times its share.
+/// A document that gets no request in its share of the time gets more time, up to this multiple of its share.
 const LONGEST: u32 = 32;
-/// Wall seconds after which a request hangs.
+/// Timeout of a request, in seconds of wall time.
 const PATIENCE: &str = "30";
 
-/// Installs schemathesis into a folder and answers the program.
+/// Installs schemathesis into a folder and returns the program.
 ///
 /// # Errors
-/// What the package manager says.
+/// The package manager's error.
 pub fn install(folder: &Path) -> Result<PathBuf, String> {
     install_packages(folder, &[SCHEMATHESIS])?;
     Ok(folder.join("bin/schemathesis"))
 }
 
-/// What became of the requests of one document.
+/// Result of the requests of one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
     /// Context and document.
     pub document: String,
-    /// Requests that were sent.
+    /// Number of sent requests.
     pub requests: u64,
-    /// What schemathesis printed, if an answer was wrong or did not come.
+    /// Output of schemathesis, if an answer was wrong or missing.
     pub failure: Option<String>,
-    /// How often schemathesis itself ended in an error, so that an operation was tried less.
+    /// Number of runs that schemathesis itself ended with an error, so that an operation was tested less.
     pub own_errors: u64,
 }
 
-/// Starts a landscape, tries every document for its share of the time, and looks at what is left.
+/// Starts a landscape, tests every document for its share of the time, and checks the state of the landscape afterwards.
 ///
 /// # Errors
 /// schemathesis cannot be run, the host has ended, or a process has panicked.
@@ -86,7 +86,7 @@ pub fn run(sandbox: &Sandbox, schemathesis: &Path, time: Duration, seed: u64) ->
     Ok(tried)
 }
 
-/// How schemathesis reaches a cluster.
+/// Access of schemathesis to a cluster.
 struct Way<'a> {
     sandbox: &'a Sandbox,
     url: String,
@@ -132,7 +132,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Runs schemathesis on one document; its report, and what it printed.
+    /// Runs schemathesis on one document; returns its report, and its output.
     fn run(&self, schemathesis: &Path, document: &str, time: Duration, seed: u64) -> Result<(String, String), String> {
         let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/schemas");
         let report = self.sandbox.folder().join("report.json");
@@ -143,7 +143,7 @@ impl<'a> Way<'a> {
         command.args(["--phases", "coverage,fuzzing", "--max-time", &time.as_secs().max(1).to_string()]);
         command.args(["--seed", &seed.to_string(), "--request-timeout", PATIENCE, "--workers", "2", "--no-color"]);
         command.args(["--checks", "no_server_error", "--continue-on-failure", "--no-shrink"]);
-        // How long schemathesis takes to draw a request is none of the servers' business.
+        // The time that schemathesis takes to generate a request says nothing about the servers.
         command.args(["--suppress-health-check", "all", "--warnings", "off", "--generation-database", "none"]);
         command.args(["--report", "json", "--report-json-path"]).arg(&report);
         command.env("SCHEMATHESIS_HOOKS", "hooks").env("PYTHONPATH", hooks).env("PYTHONDONTWRITEBYTECODE", "1");
@@ -153,14 +153,14 @@ impl<'a> Way<'a> {
     }
 }
 
-/// Whether schemathesis ended because its time was up.
+/// True if schemathesis ended because its time was up.
 fn time_was_up(report: &str) -> bool {
     serde_json::from_str(report).is_ok_and(|report: Value| report["stop_reason"] == "max_time")
 }
 
 impl Tried {
-    /// What a report in JSON says; `None`: that nothing was tried. An error of schemathesis itself is no failure, any other
-    /// error is: an answer that does not come is one.
+    /// Reads a report in JSON; `None`: no request was tested. An error of schemathesis itself is not a failure, any other error
+    /// is, for example a missing answer.
     fn of(document: &str, report: &str, printed: &str) -> Option<Self> {
         let report: Value = serde_json::from_str(report).ok()?;
         let requests = report["test_cases"]["generated"].as_u64().filter(|count| *count > 0)?;
@@ -176,7 +176,7 @@ impl Tried {
     }
 }
 
-/// The rows of what was tried.
+/// Returns the rows of the results.
 pub fn table(tried: &[Tried]) -> String {
     let row = |one: &Tried| {
         let outcome = if one.failure.is_some() { "failed" } else { "no server error" };
@@ -190,10 +190,10 @@ pub fn table(tried: &[Tried]) -> String {
     tried.iter().map(row).collect()
 }
 
-/// What was wrong, document by document, behind the version of schemathesis.
+/// Returns the failures as an error, document by document, after the version of schemathesis.
 ///
 /// # Errors
-/// Something was.
+/// Some document has a failure.
 pub fn judged(tried: &[Tried]) -> Result<(), String> {
     let failed = tried.iter().filter_map(|one| Some(format!("{}\n{}", one.document, one.failure.as_ref()?)));
     let failed: Vec<String> = failed.collect();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scripts: what a user types and sees, in one file.
+//! Scripts: commands of a user and their output, in one file.
 //!
 //! ```text
-//! # tells the story
+//! # explains the next commands
 //! $ terrarium up --ephemeral --preset demo --start-time 2023-07-27T20:00:00Z --clock stepped
 //! Terrarium 0.1.0 · …
 //! $ kubectl -n garden-demo patch shoot local --type merge -p '
@@ -10,15 +10,14 @@
 //! shoot.core.gardener.cloud/local patched
 //! ```
 //!
-//! A line that begins with `$ ` is a command, `> ` goes on with it; what follows is its output: standard output, then
-//! standard error without progress, which depends on wall time, then `exit N` unless it is 0. All commands of a script are
-//! run by one shell, so that variables, the folder and a landscape of `up --ephemeral` last until its end. The folder holds
-//! the files of `e2e/scripts/NAME/`; nothing else is there, and the PATH begins with our binaries and one chosen kubectl.
-//! `UPDATE_EXPECT=1` rewrites the script.
+//! A line that begins with `$ ` is a command, `> ` continues it; its output follows: standard output, then standard error without
+//! progress, which depends on wall time, then `exit N` unless it is 0. All commands of a script are run by one shell, so that
+//! variables, the folder and a landscape of `up --ephemeral` last until its end. The folder has the files of `e2e/scripts/NAME/`
+//! and no others, and the PATH begins with our binaries and one chosen kubectl. `UPDATE_EXPECT=1` rewrites the script.
 //!
-//! A page in Markdown is a script, too: blocks of `console` hold commands and output, blocks of `yaml` that begin with a
-//! comment of one word are the file of that name, and all else is its story. What is not to be run stands in blocks of
-//! another language.
+//! A page in Markdown is a script, too: blocks of `console` have commands and output, blocks of `yaml` that begin with a comment
+//! of one word are the file of that name, and all else is explanation. Code that must not be run is in blocks of another
+//! language.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -29,26 +28,26 @@ use crate::sandbox::{Kubectl, Sandbox, without_progress};
 
 /// Folder within a sandbox where commands run.
 const WORK: &str = "work";
-/// The landscape that scripts mean if they name none.
+/// Landscape of scripts that name none.
 const LANDSCAPE: &str = "example";
 
 /// A part of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
-    /// A line of the story.
+    /// A line of explanation.
     Story(String),
     /// A command as it stands in the script, one or more lines.
     Command(String),
-    /// A file that the folder holds from there on: its name, and its lines as they stand in the page.
+    /// A file that exists in the folder from here on: its name, and its lines as in the page.
     File(String, String),
 }
 
-/// Reads what a script or a page does, without what it expects.
+/// Parses a script or a page, without its expected output.
 fn parts_of(script: &Path, text: &str) -> Vec<Part> {
     if script.extension().is_some_and(|extension| extension == "md") { parts_of_page(text) } else { parts(text) }
 }
 
-/// Reads what a page in Markdown does.
+/// Parses a page in Markdown.
 fn parts_of_page(page: &str) -> Vec<Part> {
     const FENCE: &str = "```";
     let mut found = Vec::new();
@@ -68,7 +67,7 @@ fn parts_of_page(page: &str) -> Vec<Part> {
     found
 }
 
-/// Reads what a script does, without what it expects.
+/// Parses a script, without its expected output.
 fn parts(script: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut goes_on = false;
@@ -144,7 +143,7 @@ struct Shell {
     child: Child,
     input: ChildStdin,
     codes: BufReader<ChildStdout>,
-    /// Where command and output pass.
+    /// Folder for the text of a command and its output.
     exchange: PathBuf,
 }
 
@@ -173,13 +172,13 @@ impl Shell {
         Ok(Self { child, input, codes: BufReader::new(codes), exchange })
     }
 
-    /// Runs a command; its output, errors and exit code.
+    /// Runs a command; returns its output, errors and exit code.
     fn run(&mut self, command: &str) -> Result<String, String> {
         let [text, out, err] = ["command", "out", "err"].map(|name| self.exchange.join(name));
         let failed = |error: std::io::Error| format!("cannot run `{command}`: {error}");
         std::fs::write(&text, format!("{command}\n")).map_err(failed)?;
         let [text, out_file, err_file] = [&text, &out, &err].map(|path| format!("'{}'", path.display()));
-        // In the shell itself, whatever it is: `.` ends a shell whose script is no shell script.
+        // In the shell itself, for every kind of command: `.` ends a shell if the script is not a shell script.
         writeln!(self.input, ". {text} >{out_file} 2>{err_file} </dev/null; echo $?").map_err(failed)?;
         let mut code = String::new();
         self.codes.read_line(&mut code).map_err(failed)?;
@@ -201,7 +200,7 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        // It is between two commands, or has ended.
+        // The shell is between two commands, or has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may use the pages.
+//! Access control of the pages.
 //!
 //! ```text
-//! Host          the listener's own name, or 421; before anything else is looked at
+//! Host          the listener's own name, or 421; checked first
 //! cookie        a session, or 401
-//! POST          Origin is the page's own, Sec-Fetch-Site says so where it is sent, and the form's token is the session's
+//! POST          Origin is the page's own, Sec-Fetch-Site (if sent) says the same, and the form's token is the session's
 //! ```
 //!
 //! **Invariants.** A secret is kept as its SHA-256 only; it is compared by looking its hash up. No secret is in a log.
 //!
-//! **Tour.** [`sessions`] login codes and sessions; [`Entrance`] where a request came in; [`may_post`] whether a form was sent by
-//! a page of ours; [`secret`] random text.
+//! **Tour.** [`sessions`] login codes and sessions; [`Entrance`] the listener of a request; [`may_post`] checks that a form was
+//! sent by a page of this host; [`secret`] random text.
 
 pub mod sessions;
 
@@ -21,7 +21,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::Dashboard;
 
-/// Where a request came in.
+/// Listener that accepted a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entrance {
     /// The listener on the loopback device, over HTTP.
@@ -31,7 +31,7 @@ pub enum Entrance {
 }
 
 impl Entrance {
-    /// Name of the cookie that holds a session's secret.
+    /// Returns the name of the cookie that holds a session's secret.
     pub fn cookie(self) -> &'static str {
         match self {
             Self::Loopback => "terrarium",
@@ -39,7 +39,7 @@ impl Entrance {
         }
     }
 
-    /// The header that sets the cookie; an empty value removes it.
+    /// Returns the header that sets the cookie; an empty value removes it.
     pub fn set_cookie(self, value: &str) -> String {
         let (path, secure) = match self {
             Self::Loopback => ("/dashboard/", ""),
@@ -57,7 +57,7 @@ impl Entrance {
     }
 }
 
-/// The host that a request is for, in lower case; `None`: it names none, or several.
+/// Returns the host that a request is for, in lower case; `None`: the request names none, or several.
 pub fn host_of(headers: &HeaderMap, uri: &http::Uri) -> Option<String> {
     let mut named = headers.get_all(HOST).iter();
     let of_header = match (named.next(), named.next()) {
@@ -73,7 +73,8 @@ pub fn host_of(headers: &HeaderMap, uri: &http::Uri) -> Option<String> {
 }
 
 impl Dashboard {
-    /// Whether a request to this host is for these pages: a browser that was led here under another name is not.
+    /// True if a request to this host is for these pages. False protects against DNS rebinding: a browser that resolves another
+    /// name to this listener.
     pub(crate) fn is_its_name(&self, entrance: Entrance, host: &str) -> bool {
         match entrance {
             Entrance::Loopback => self.0.names.lock().contains(host),
@@ -88,10 +89,10 @@ impl Dashboard {
     }
 }
 
-/// Whether a form was sent by a page of this host.
+/// True if a form was sent by a page of this host.
 ///
-/// `null` is what a browser says of a page without a referrer, as ours are; then it must say in `Sec-Fetch-Site`, which no
-/// script can set, that the page is of the same origin.
+/// Browsers send `Origin: null` for a page without a referrer, as these pages are; then `Sec-Fetch-Site`, which no script can
+/// set, must state that the page is of the same origin.
 pub fn may_post(entrance: Entrance, host: &str, headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let site = text("sec-fetch-site");
@@ -104,18 +105,18 @@ pub fn may_post(entrance: Entrance, host: &str, headers: &HeaderMap) -> bool {
     is_own && site.is_none_or(|site| site == "same-origin")
 }
 
-/// Random text of the system, of 256 bits, for URLs and cookies.
+/// Returns random text of the operating system, of 256 bits, for URLs and cookies.
 pub fn secret() -> String {
     URL_SAFE_NO_PAD.encode(random::<32>())
 }
 
-/// Random letters and digits of the system: a name that nobody can guess.
+/// Returns random letters and digits of the operating system: a name that cannot be guessed.
 pub fn random_name(length: usize) -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     random::<64>().iter().take(length).map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
 }
 
-/// Random bytes of the system.
+/// Returns random bytes of the operating system.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).expect("the system has random bytes");

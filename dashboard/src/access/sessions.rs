@@ -23,17 +23,17 @@ use super::{random, secret};
 use crate::frame::Page;
 use crate::parts::message::Message;
 
-/// Wall time for which a login code is good.
+/// Wall time for which a login code is valid.
 const CODE: TimeDelta = TimeDelta::seconds(60);
 /// Wall time without use after which a session ends.
 const UNUSED: TimeDelta = TimeDelta::hours(8);
-/// Sessions at a time.
+/// Maximum number of concurrent sessions.
 const MOST: usize = 64;
-/// Login codes at a time; the oldest goes.
+/// Maximum number of valid login codes; one more removes the oldest.
 const MOST_CODES: usize = 64;
-/// Streams of a session at a time; a browser has six connections to a host.
+/// Maximum number of concurrent streams of a session; a browser has six connections to a host.
 const MOST_STREAMS: usize = 4;
-/// Messages that wait for their page.
+/// Maximum number of messages that wait for their page.
 const MOST_MESSAGES: usize = 16;
 /// Maximum number of answers to forms that a session keeps.
 const MOST_ANSWERS: usize = 8;
@@ -47,7 +47,7 @@ fn hash(secret: &str) -> Hash {
 /// The colour scheme of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheme {
-    /// As the system says.
+    /// Scheme of the operating system.
     #[default]
     System,
     /// Dark on light.
@@ -57,7 +57,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// Its name in forms.
+    /// Returns the scheme's name in forms.
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -66,15 +66,15 @@ impl Scheme {
         }
     }
 
-    /// By its name.
+    /// Returns the scheme with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::System, Self::Light, Self::Dark].into_iter().find(|scheme| scheme.name() == name)
     }
 }
 
-/// Somebody who has logged in.
+/// A user who has logged in.
 pub struct Session {
-    /// Who asks the API.
+    /// User of the session's requests to the API.
     pub user: User,
     key: hmac::Key,
     state: Mutex<State>,
@@ -89,7 +89,7 @@ struct State {
     streams: VecDeque<oneshot::Sender<()>>,
     /// Pages in answer to forms, by their numbers.
     answers: VecDeque<(u64, Arc<Page>)>,
-    /// Number of the next one.
+    /// Number of the next answer.
     next_answer: u64,
 }
 
@@ -109,18 +109,18 @@ impl Session {
         self.state.lock()
     }
 
-    /// What the forms of an action hold.
+    /// Returns the token in the forms of an action.
     pub fn token(&self, action: &str) -> String {
         URL_SAFE_NO_PAD.encode(hmac::sign(&self.key, action.as_bytes()))
     }
 
-    /// Whether a form of an action was made for this session.
+    /// True if a form of an action was made for this session.
     pub fn is_token(&self, action: &str, token: &str) -> bool {
         let Ok(token) = URL_SAFE_NO_PAD.decode(token) else { return false };
         hmac::verify(&self.key, action.as_bytes(), &token).is_ok()
     }
 
-    /// The colour scheme.
+    /// Returns the colour scheme.
     pub fn scheme(&self) -> Scheme {
         self.state().scheme
     }
@@ -130,12 +130,12 @@ impl Session {
         self.state().scheme = scheme;
     }
 
-    /// Whether keys of the keyboard stand for actions.
+    /// True if keyboard shortcuts are enabled.
     pub fn has_keys(&self) -> bool {
         !self.state().has_no_keys
     }
 
-    /// Says whether keys stand for actions.
+    /// Enables or disables keyboard shortcuts.
     pub fn set_keys(&self, has_keys: bool) {
         self.state().has_no_keys = !has_keys;
     }
@@ -149,7 +149,7 @@ impl Session {
         }
     }
 
-    /// The messages that no page has shown.
+    /// Removes and returns the messages that no page has shown.
     pub fn take_messages(&self) -> Vec<Message> {
         self.state().messages.drain(..).collect()
     }
@@ -172,7 +172,7 @@ impl Session {
         state.answers.iter().find(|(known, _)| *known == number).map(|(_, page)| page.clone())
     }
 
-    /// Notes a stream, and ends the oldest if there are too many; resolves when this one is to end.
+    /// Registers a stream, and ends the oldest if there are too many; resolves when this one is to end.
     pub fn add_stream(&self) -> oneshot::Receiver<()> {
         let (end, ended) = oneshot::channel();
         let mut state = self.state();
@@ -196,12 +196,12 @@ pub struct Sessions {
 struct All {
     codes: VecDeque<(Hash, User, Instant)>,
     sessions: BTreeMap<Hash, Arc<Session>>,
-    /// In the order in which they began.
+    /// Sessions in the order in which they began.
     order: VecDeque<Hash>,
 }
 
 impl Sessions {
-    /// None yet.
+    /// Creates a store without sessions and login codes.
     pub fn new(wall: Clock) -> Self {
         Self { wall, all: Mutex::default() }
     }
@@ -210,7 +210,7 @@ impl Sessions {
         self.all.lock()
     }
 
-    /// A code with which somebody may log in, once and soon, as this user.
+    /// Returns a new login code for this user; it is valid once, for 60 s of wall time.
     pub fn code(&self, user: User) -> String {
         let (code, until) = (secret(), self.wall.now() + CODE);
         let mut all = self.all();
@@ -221,7 +221,7 @@ impl Sessions {
         code
     }
 
-    /// The secret of a new session, for a code; `None`: it is wrong, was used, or is too old.
+    /// Exchanges a code for the secret of a new session; `None`: the code is wrong, was used, or is too old.
     pub fn log_in(&self, code: &str) -> Option<String> {
         let (hash, now) = (hash(code), self.wall.now());
         let mut all = self.all();
@@ -231,7 +231,7 @@ impl Sessions {
         (now <= until).then(|| self.begin(user))
     }
 
-    /// The secret of a new session of a user.
+    /// Begins a session of a user; returns its secret.
     pub fn begin(&self, user: User) -> String {
         let (secret, now) = (secret(), self.wall.now());
         let hash = hash(&secret);
@@ -246,7 +246,7 @@ impl Sessions {
         secret
     }
 
-    /// The session with this secret, which counts as used now.
+    /// Returns the session with this secret, which counts as used now.
     pub fn find(&self, secret: &str) -> Option<Arc<Session>> {
         let (hash, now) = (hash(secret), self.wall.now());
         let mut all = self.all();
@@ -261,7 +261,7 @@ impl Sessions {
         Some(session)
     }
 
-    /// Ends a session, and its streams.
+    /// Ends a session and its streams.
     pub fn end(&self, secret: &str) {
         let hash = hash(secret);
         let mut all = self.all();

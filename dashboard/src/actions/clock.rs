@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Moves landscape time: requests to the clock service, and to the object that says how time goes by itself.
+//! Moves landscape time: requests to the clock service, and to the object that holds the clock's mode.
 
 use api::cluster::GARDEN;
 use api::core::Shoot;
@@ -16,9 +16,9 @@ use crate::parts::time;
 use crate::refusal::Refusal;
 use crate::view::View;
 
-/// The object that says how time goes by itself.
+/// Object that holds the clock's mode.
 const OBJECT: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape";
-/// Where the clock service is told to end a command.
+/// Path at which the clock service ends a command.
 const CANCEL: &str = "/terrarium/clock/cancel";
 
 pub(super) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
@@ -49,7 +49,7 @@ pub(super) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
     go(view, to).await
 }
 
-/// Into the next window of any Shoot, as `terrarium clock until window`.
+/// Advances into the next window of any Shoot, as `terrarium clock until window`.
 pub(super) async fn until_window(view: &View) -> Result<Outcome, Refusal> {
     let now = view.dashboard.now();
     let shoots = view.list::<Shoot>(GARDEN, None, "").await?;
@@ -67,7 +67,7 @@ async fn go(view: &View, to: DateTime<Utc>) -> Result<Outcome, Refusal> {
     Ok(said(&format!("advance to {}", time::text(to)), answer.map(drop)))
 }
 
-/// Success shows in the clock itself.
+/// Reports a failure as a message; success is visible in the clock itself.
 fn said(what: &str, answer: Result<(), Error>) -> Outcome {
     Outcome::Back(answer.err().map(|error| Message::of_error(what, &error)).into_iter().collect())
 }

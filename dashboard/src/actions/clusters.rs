@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is done to several Shoots at once: one request each.
+//! Operations on several Shoots at once: one request each.
 
 use api::cluster::GARDEN;
 use api::constants::annotation;
@@ -13,7 +13,7 @@ use crate::parts::message::{Message, Severity};
 use crate::refusal::Refusal;
 use crate::view::{View, object};
 
-/// Operations that can be asked of Shoots.
+/// Operations that a user can request for Shoots.
 pub(crate) const OPERATIONS: [&str; 3] = ["reconcile", "maintain", "retry"];
 
 /// Annotates each selected Shoot with an operation.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults: created and deleted as objects of the API, which judges them.
+//! Faults: created and deleted as objects of the API, which validates them.
 
 use api::cluster::RUNTIME;
 use api::terrarium::{Fault, FaultShoot, FaultSpec};
@@ -29,14 +29,14 @@ pub(super) async fn inject(view: &View, form: &Fields) -> Result<Outcome, Refusa
     }
 }
 
-/// The form as it was, with what was said of it.
+/// Returns the form as it was sent, with the API's message.
 async fn again(view: &View, form: &Fields, said: Message) -> Result<Outcome, Refusal> {
     let mut page = pages::faults::draw_with(view, form, &[said]).await?;
     page.code = http::StatusCode::UNPROCESSABLE_ENTITY;
     Ok(Outcome::Page(Box::new(page)))
 }
 
-/// The fault of a form; what is no number or no duration is said here, all else by the API.
+/// Reads the fault of a form. Text that is not a number or a duration is refused here, all else by the API.
 fn read(view: &View, form: &Fields) -> Result<Fault, String> {
     let kind = form.text("kind");
     let number = |name: &str| match form.text(name) {

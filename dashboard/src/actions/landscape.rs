@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gives a component another version: the image of its Deployment. Whether that may be is the landscape's to say.
+//! Changes the version of a component: the image of its Deployment. The landscape decides whether the version is allowed.
 
 use api::kubernetes::apps::Deployment;
 use domain::skew::GardenerVersion;
@@ -34,7 +34,7 @@ pub(super) async fn set_version(view: &View, form: &Fields) -> Result<Outcome, R
     })
 }
 
-/// Begins an upgrade, or pauses the one that is going on.
+/// Begins an upgrade, or pauses the running one.
 pub(super) fn upgrade(view: &View, form: &Fields) -> Outcome {
     let said = |severity, text: String| Outcome::Back(vec![Message::new(severity, text)]);
     let Some(upgrades) = &view.dashboard.options().upgrades else {

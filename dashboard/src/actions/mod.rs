@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What forms do: each action is requests of the session's user, whose answers are shown.
+//! Handlers of forms: each action sends requests of the session's user, and their answers are shown.
 //!
-//! **Tour.** [`clock`] moves landscape time, [`clusters`] is about Shoots; the rest is about the session itself.
+//! **Tour.** [`clock`] moves landscape time, [`clusters`] is about Shoots; the other modules are about the session itself.
 
 mod clock;
 pub(crate) mod clusters;
@@ -17,21 +17,21 @@ use crate::parts::message::Message;
 use crate::refusal::Refusal;
 use crate::view::View;
 
-/// Where the clock service is told to advance.
+/// Path at which the clock service advances.
 pub(crate) const ADVANCE: &str = "/terrarium/clock/advance";
 
-/// What comes of an action.
+/// Result of an action.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// The page it came from, with messages.
+    /// The page that has the form, with messages.
     Back(Vec<Message>),
     /// Another page, with messages.
     To(String, Vec<Message>),
-    /// A page in answer to the form: what was refused, with the form as it was.
+    /// A page in answer to the form: the refusal, with the form as it was sent.
     Page(Box<Page>),
 }
 
-/// Page that has the forms of an action; None: there is no such action.
+/// Returns the page that has the forms of an action; None: there is no such action.
 pub(crate) fn form_of(action: &str) -> Option<&'static str> {
     Some(match action {
         "create" => "/dashboard/create",
@@ -44,7 +44,7 @@ pub(crate) fn form_of(action: &str) -> Option<&'static str> {
     })
 }
 
-/// Does what a form asks for.
+/// Performs the action of a form.
 pub(crate) async fn act(view: &View, action: &str, form: &Fields) -> Result<Outcome, Refusal> {
     match action {
         "clock" => clock::act(view, form).await,

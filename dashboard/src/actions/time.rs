@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Moves landscape time to where a form says, and sets how it goes by itself.
+//! Moves landscape time to the instant of a form, and sets the clock's mode.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::refusal::Refusal;
 use crate::steps::{self, Goal, LONGEST, Walk};
 use crate::view::View;
 
-/// The object that says how time goes by itself.
+/// Object that holds the clock's mode.
 const OBJECT: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape";
 /// Advances by a length of time.
 pub(super) async fn advance(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
@@ -76,7 +76,7 @@ pub(super) async fn until(view: &View, form: &Fields) -> Result<Outcome, Refusal
     }
 }
 
-/// Goes step by step, with a pause of wall time between two, to an instant or by a length of time.
+/// Advances step by step, with a pause of wall time between two, to an instant or by a length of time.
 pub(super) fn steps(view: &View, form: &Fields) -> Outcome {
     let pause = match form.text("pause").parse::<i64>() {
         Ok(milliseconds) if (0..=LONGEST.num_milliseconds()).contains(&milliseconds) => {
@@ -108,7 +108,7 @@ async fn go(view: &View, to: DateTime<Utc>) -> Result<Outcome, Refusal> {
     }))
 }
 
-/// Sets how time goes by itself.
+/// Sets the clock's mode.
 pub(super) async fn mode(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
     let rate = match form.text("rate") {
         "" => None,

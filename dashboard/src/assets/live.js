@@ -5,7 +5,7 @@ const trusted = window.trustedTypes
   : { createHTML: (text) => text };
 const byId = (id) => document.getElementById(id);
 
-// --- messages for who cannot see the page: at most one in five seconds, the last one always -----------------------
+// --- messages for screen readers: at most one in five seconds, the last one always --------------------------------
 let spoken = 0, waiting = null;
 function say(text) {
   const place = byId("live");
@@ -16,7 +16,7 @@ function say(text) {
 }
 
 // --- regions -------------------------------------------------------------------------------------------------------
-// What a person has chosen or typed in a region outlives its replacement.
+// The user's selections and input in a region are kept when it is replaced.
 function keep(region) {
   const kept = { open: [], values: [], focus: null, scrolled: [] };
   region.querySelectorAll("details").forEach((it, at) => { if (it.open !== it.hasAttribute("data-opens")) kept.open.push(at); });
@@ -58,7 +58,7 @@ function restore(region, kept) {
 }
 function replace({ id, hash, html }) {
   const region = byId(id);
-  // What is being dragged stays under the pointer.
+  // A dragged element stays under the pointer.
   if (!region || region.dataset.region === hash || region.querySelector("[data-busy]")) return;
   const kept = keep(region);
   region.innerHTML = trusted.createHTML(html);
@@ -82,7 +82,7 @@ function banner(text) {
   if (place.textContent !== text) say(text);
   place.textContent = text;
 }
-// Pages that somebody fills in are told how time goes, and nothing else.
+// Pages with a form that the user fills in receive only the time.
 const hasTimeAlone = document.body.dataset.only === "time";
 const isLive = (id) => !hasTimeAlone || id === "clock" || id === "timebar";
 function open() {
@@ -113,9 +113,9 @@ function again() {
   if (attempts > 5) banner("Landscape stopped. `terrarium up` resumes it.");
   if (attempts < 400) setTimeout(reopen, Math.min(8000, 250 * 2 ** attempts));
 }
-// Who is stopped, or cut off, says nothing more, and ends nothing either.
+// A host that is stopped or disconnected sends nothing more, and does not close the stream either.
 setInterval(() => { if (source && source.readyState !== EventSource.CLOSED && performance.now() - heard > PATIENCE) again(); }, 500);
-// Sessions end with their host: then a stream is refused for ever, and only an answer says why.
+// Sessions end with their host: then a stream is always refused, and only an answer has the reason.
 async function reopen() {
   try {
     const answer = await fetch("/dashboard/session", { cache: "no-store", signal: AbortSignal.timeout(3000) });
@@ -132,7 +132,7 @@ function draw(text) {
   const page = new DOMParser().parseFromString(trusted.createHTML(text), "text/html");
   page.querySelectorAll("[data-region]").forEach((it) => isLive(it.id) && replace({ id: it.id, hash: it.dataset.region, html: it.innerHTML }));
 }
-// A page without a stream (a session has four) asks every two seconds whether it is another now.
+// A page without a stream (a session has four) checks every two seconds whether it has changed.
 async function poll(tag) {
   try {
     const answer = await fetch(location.href, { cache: "no-store", headers: tag ? { "If-None-Match": tag } : {} });
@@ -153,7 +153,7 @@ function part(link) {
   return url;
 }
 
-// --- the filter of the list, as somebody types: the last answer counts ----------------------------------------------
+// --- the filter of the list, while the user types: only the last answer is shown ------------------------------------
 let typing = null, asking = null;
 document.addEventListener("input", (event) => {
   if (event.target.id !== "filter") return;
@@ -175,7 +175,7 @@ document.addEventListener("input", (event) => {
   }, 150);
 });
 
-// --- the next rows of the list, as somebody scrolls to its end -------------------------------------------------------
+// --- the next rows of the list, when the user scrolls to its end -----------------------------------------------------
 let fetching = false;
 const end = new IntersectionObserver((seen) => { if (seen.some((it) => it.isIntersecting)) more(seen.at(-1).target); }, { rootMargin: "600px" });
 async function more(pager) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults: what goes wrong on purpose, what has come of it, and a form for another.
+//! Faults: injected faults, their effects, and a form for another.
 
 use api::cluster::RUNTIME;
 use api::terrarium::Fault;
@@ -17,15 +17,15 @@ use crate::view::View;
 /// Draws the page.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     draw_with(view, &view.query, &[]).await
 }
 
-/// The page with the form as somebody filled it in, and what was said of it.
+/// Draws the page with the form as the user filled it in, and messages about it.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn draw_with(view: &View, given: &Fields, said: &[Message]) -> Result<Page, Refusal> {
     let faults = view.list::<Fault>(RUNTIME, None, "").await?;
     let now = view.now();
@@ -65,7 +65,7 @@ fn row(view: &View, row: &Row) -> Vec<Markup> {
     ]
 }
 
-/// What a kind is addressed to, in words.
+/// Describes the target of a kind.
 const fn target(target: Target) -> &'static str {
     match target {
         Target::Shoot => "a Shoot, or any",

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What maintenance will do to all Shoots, from the moment that the page shows, and what it would do if.
+//! Forecast of maintenance for all Shoots, from the moment that the page shows, and with what-ifs.
 //!
 //! | parameter | is |
 //! | --- | --- |
-//! | `until` | the end: an instant, or so long from the beginning; 90 days |
+//! | `until` | the end: an instant, or a length of time from the beginning; default 90 days |
 //! | `expire` | versions expire at another time, `kubernetes/1.31=2027-01-31`; several |
-//! | `classify` | versions are classified otherwise, `kubernetes/1.31.2=deprecated`; several |
+//! | `classify` | versions have another classification, `kubernetes/1.31.2=deprecated`; several |
 //! | `auto` | automatic updates of all Shoots of a namespace, or of `all`, `NAMESPACE=off`; several |
-//! | `only` | only such changes |
+//! | `only` | kind of changes that are shown |
 //! | `lanes` | `version`: the picture has a lane for each version that is left, else for each project |
-//! | `explain` | `NAMESPACE/NAME`: why versions of a Shoot are chosen or left |
+//! | `explain` | `NAMESPACE/NAME`: explains why versions of a Shoot are chosen or skipped |
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -43,18 +43,18 @@ use crate::parts::{form, lines, table, time};
 use crate::refusal::Refusal;
 use crate::view::{View, link};
 
-/// Rows of the table.
+/// Maximum number of rows of the table.
 const SHOWN: usize = 200;
-/// Width of a place of the picture: what would be drawn at one place is one mark.
+/// Width of a place in the picture: marks that would be drawn at one place become one.
 const GRAIN: f64 = 4.0;
-/// Lanes of the picture.
+/// Maximum number of lanes of the picture.
 const LANES: usize = 40;
-/// How long a forecast is where nobody says.
+/// Default length of a forecast.
 const LENGTH: &str = "90d";
-/// Versions that can be applied from here, at most.
+/// Maximum number of versions that can be applied from the page.
 const APPLIED: usize = 20;
 
-/// What would be different.
+/// Assumed differences to the landscape.
 #[derive(Default)]
 struct WhatIf {
     expire: Vec<Expire>,
@@ -77,7 +77,7 @@ impl WhatIf {
         self.expire.is_empty() && self.classify.is_empty() && self.auto.is_empty()
     }
 
-    /// Changes a world; what the API server would say against it comes back.
+    /// Applies the differences to a world; returns the API server's objections.
     fn apply(&mut self, view: &View, world: &mut World, from: DateTime<Utc>) -> Vec<String> {
         let refused =
             what_if::apply(&mut world.cloud_profiles, &self.expire, &self.classify, view.rules(), view.release(), from);
@@ -93,7 +93,7 @@ impl WhatIf {
     }
 }
 
-/// The values of a field; what cannot be read is left out, and said.
+/// Reads the values of a field; values that cannot be read are left out, and reported.
 fn read<T: FromStr<Err = String>>(query: &Fields, name: &str, complaints: &mut Vec<String>) -> Vec<T> {
     let texts = query.all(name).map(str::trim).filter(|text| !text.is_empty());
     let mut values = Vec::new();
@@ -106,30 +106,30 @@ fn read<T: FromStr<Err = String>>(query: &Fields, name: &str, complaints: &mut V
     values
 }
 
-/// The question that a query asks.
+/// The question of a query.
 struct Question {
     from: DateTime<Utc>,
     until: DateTime<Utc>,
     what_if: WhatIf,
-    /// What the API server would say against the what-ifs.
+    /// Objections of the API server to the what-ifs.
     refused: Vec<String>,
-    /// As it is.
+    /// The world without what-ifs.
     before: World,
-    /// As it would be.
+    /// The world with what-ifs.
     world: World,
 }
 
-/// What comes of it.
+/// Answer to the question.
 struct Answer {
-    /// What comes of the world as it is, where something would be different.
+    /// Forecast without what-ifs, if there are any.
     without: Option<Arc<Forecast>>,
     forecast: Forecast,
-    /// The rows that are asked for.
+    /// Requested rows.
     shown: Vec<Row>,
 }
 
 impl Question {
-    /// Reads what is asked, and nothing of the landscape.
+    /// Reads the query, without reading the landscape.
     fn read(view: &View) -> Self {
         let from = view.now();
         let mut what_if = WhatIf::read(&view.query);
@@ -153,7 +153,7 @@ impl Question {
         Self { from, until, what_if, refused: Vec::new(), before: empty.clone(), world: empty }
     }
 
-    /// Reads the landscape that the question is about, and makes the one that would be.
+    /// Reads the landscape, and creates the world with what-ifs.
     async fn read_world(&mut self, view: &View) -> Result<(), Error> {
         self.before = world(view).await?;
         self.world = self.before.clone();
@@ -161,7 +161,7 @@ impl Question {
         Ok(())
     }
 
-    /// Makes the forecasts on other threads than those that serve requests.
+    /// Calculates the forecasts on other threads than those that serve requests.
     async fn answered(self, view: &View) -> (Self, Answer) {
         let (view, dashboard) = (view.clone(), view.dashboard.clone());
         let work = async move {
@@ -175,7 +175,7 @@ impl Question {
         let Self { from, until, what_if, before, world, .. } = self;
         let (from, until) = (*from, *until);
         let random = Random::new(view.dashboard.options().seed);
-        // A what-if that is dragged asks again and again what happens without it.
+        // While a what-if is dragged, the forecast without it is requested repeatedly.
         let without = (!what_if.is_none()).then(|| {
             let dashboard = &view.dashboard;
             let (head, user) = (dashboard.options().log.head(), &view.session.user.name);
@@ -191,10 +191,10 @@ impl Question {
     }
 }
 
-/// The rows that the page would show, as CSV.
+/// Returns the rows of the page as CSV.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn csv(view: &View) -> Result<String, Refusal> {
     let mut asked = Question::read(view);
     asked.read_world(view).await?;
@@ -203,10 +203,10 @@ pub async fn csv(view: &View) -> Result<String, Refusal> {
     Ok(std::iter::once(rows::csv_header()).chain(lines).map(|line| line + "\r\n").collect())
 }
 
-/// Begins the page with the question. The landscape is read, and the forecast made, afterwards.
+/// Begins the page with the question. The landscape is read, and the forecast calculated, afterwards.
 ///
 /// # Errors
-/// What the API answers where the user may not see CloudProfiles or Shoots.
+/// The API's error if the user may not read CloudProfiles or Shoots.
 pub async fn begin(view: &View) -> Result<(Page, Rest), Refusal> {
     let asked = Question::read(view);
     view.list::<CloudProfile>(GARDEN, None, "limit=1").await?;
@@ -220,7 +220,7 @@ pub async fn begin(view: &View) -> Result<(Page, Rest), Refusal> {
     Ok((page, Rest { text: "The forecast is being made.", regions }))
 }
 
-/// What comes of the question.
+/// Returns the regions with the answer.
 async fn regions(view: &View, mut asked: Question) -> Vec<Region> {
     if let Err(error) = asked.read_world(view).await {
         let why = Message::new(Severity::Error, format!("The landscape cannot be read: {error}"));
@@ -258,7 +258,7 @@ async fn regions(view: &View, mut asked: Question) -> Vec<Region> {
     regions
 }
 
-/// Versions that would be different, each with the way to the panel that changes its CloudProfile.
+/// Lists versions that would be different, each with a link to the panel that changes its CloudProfile.
 fn apply(view: &View, before: &World, after: &World) -> Markup {
     let forms = dates::changed(&before.cloud_profiles, &after.cloud_profiles);
     html! {
@@ -308,7 +308,7 @@ fn command(view: &View) -> String {
 }
 
 fn question(view: &View) -> Markup {
-    // A field for each what-if that there is, and an empty one for another.
+    // A field for each present what-if, and an empty one for another.
     let several = |name: &str, label: &str, hint: &str| {
         let given: Vec<&str> = view.query.all(name).map(str::trim).filter(|text| !text.is_empty()).collect();
         html! {
@@ -342,13 +342,13 @@ fn question(view: &View) -> Markup {
     }
 }
 
-/// What lanes can be of.
+/// Returns the choices for lanes.
 fn lanes() -> Vec<form::Choice> {
     let choice = |value: &str, label: &str| form::Choice { value: value.to_owned(), label: label.to_owned() };
     vec![choice("", "by project"), choice("version", "by version")]
 }
 
-/// The lane of a change.
+/// Returns the lane of a change.
 fn lane(row: &Row, by_version: bool) -> String {
     if by_version {
         let name = row.change.subject.as_str();
@@ -423,8 +423,8 @@ fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>, by_version: 
     }
 }
 
-/// The marks of a lane: place, shape and title. Of several of one shape at one place the title has the first, and how many more
-/// there are.
+/// Returns the marks of a lane: place, shape and title. If several of one shape share a place, the title has the first and the
+/// number of the others.
 fn at_places(rows: &[&Row], x: &dyn Fn(DateTime<Utc>) -> f64) -> Vec<(f64, Mark, String)> {
     let mut places: BTreeMap<(i64, Mark), (&Row, usize)> = BTreeMap::new();
     for row in rows {
@@ -521,7 +521,7 @@ fn unmoved(forecast: &Forecast) -> Markup {
     }
 }
 
-/// Who is forced, and who fails, with and without what is otherwise.
+/// Compares forced and failed updates with and without the what-ifs.
 pub(super) fn difference(without: &Forecast, with: &Forecast) -> Markup {
     let of = |forecast: &Forecast, holds: fn(&Change) -> bool| -> Vec<String> {
         let mut names: Vec<String> =
@@ -558,7 +558,7 @@ fn explained(world: &World, forecast: &Forecast, view: &View, from: DateTime<Utc
     }
 }
 
-/// Roll-outs between two instants, as the log has them.
+/// Returns the roll-outs between two instants, from the log.
 async fn happened(view: &View, from: DateTime<Utc>, until: DateTime<Utc>) -> Markup {
     let timeline = view.dashboard.timeline();
     if timeline.refresh().await.is_err() {

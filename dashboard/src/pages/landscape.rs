@@ -34,17 +34,17 @@ use crate::refusal::Refusal;
 use crate::upgrades::Upgrades;
 use crate::view::{Moment, View};
 
-/// Gardener's own Deployments and Pods.
+/// Query for Gardener's own Deployments and Pods.
 const OURS: &str = "labelSelector=app%3Dgardener";
 
 /// Draws the page.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let deployments: Vec<Deployment> = view.list("*", None, OURS).await?;
     let pods: Vec<Arc<Pod>> = view.list::<Pod>("*", None, OURS).await?.into_iter().map(Arc::new).collect();
-    // What gardener-apiserver serves may be away while the host answers: then these parts say so, and the others are there.
+    // gardener-apiserver may be unavailable while the host answers: then its parts report that, and the others are shown.
     let seeds = view.list::<Seed>(GARDEN, None, "").await;
     let installed = view.list::<ControllerInstallation>(GARDEN, None, "").await.unwrap_or_default();
     let found = rows(view).await;
@@ -66,7 +66,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         .region("components", "Components", components(view, &deployments, &pods))
         .region("seeds", "Seeds", seeds_region(view, &seeds, &installed, shoots))
         .region("rules", "Rules about versions", matrix(view, &fleet))
-        .region("beside", "Who may run beside these gardener-apiservers", beside(view, &fleet));
+        .region("beside", "Versions that may run with these gardener-apiservers", beside(view, &fleet));
     let warnings = warnings(view, &fleet);
     if !warnings.is_empty() {
         page = page.region(
@@ -100,7 +100,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     Ok(page.follows(&["apps/deployments", "/pods", "coordination.k8s.io/leases", resource::SEEDS, resource::SHOOTS]))
 }
 
-/// Rows of the Shoots that the user may see: they are enough, and there may be thousands.
+/// Returns the rows of the Shoots that the user may see: rows suffice, and there may be thousands of Shoots.
 async fn rows(view: &View) -> Result<Vec<Arc<ShootRow>>, Refusal> {
     Ok(match Source::of(view).await? {
         Source::Indexed(rows, _) => rows,
@@ -108,7 +108,7 @@ async fn rows(view: &View) -> Result<Vec<Arc<ShootRow>>, Refusal> {
     })
 }
 
-/// A part of the page that nobody answers for.
+/// A part of the page whose API server does not answer.
 fn unanswered(view: &View, what: &str) -> Markup {
     html! {
         (Message::new(Severity::Error, what).markup())
@@ -167,7 +167,7 @@ fn seeds_region(
     }
 }
 
-/// Extensions in a Seed, each with what is wrong with it.
+/// Lists extensions in a Seed, each with its problems.
 fn extensions(installed: &[ControllerInstallation], seed: &str) -> Markup {
     let is_in = |it: &&ControllerInstallation| it.spec.seed_ref.as_ref().is_some_and(|known| known.name == *seed);
     let own: Vec<&ControllerInstallation> = installed.iter().filter(is_in).collect();
@@ -267,7 +267,7 @@ fn beside(view: &View, fleet: &Fleet) -> Markup {
                 })
                 .collect();
             let shown: Vec<String> = versions.iter().map(ToString::to_string).collect();
-            table::plain(&format!("Beside {}", shown.join(", ")), &["Component", "Oldest", "Newest", "Rules"], &rows)
+            table::plain(&format!("With {}", shown.join(", ")), &["Component", "Oldest", "Newest", "Rules"], &rows)
         }
     }
 }
@@ -278,7 +278,7 @@ fn warnings(view: &View, fleet: &Fleet) -> Vec<String> {
     skew::unwise(landscape, gardener, shoots, gates, first_hash_forms, view.rules(), view.now())
 }
 
-/// How many Shoots were reconciled by which version.
+/// Shows the number of Shoots that each version reconciled last.
 fn by_version(shoots: &[Arc<ShootRow>]) -> Markup {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for shoot in shoots {
@@ -298,14 +298,14 @@ fn by_version(shoots: &[Arc<ShootRow>]) -> Markup {
     }
 }
 
-/// How far the steps of a plan are. A plan is made anew from what runs, so those that are done are no longer in it.
+/// Progress of a plan's steps. A plan is computed again from the running versions, so completed steps are no longer in it.
 struct Progress<'a> {
     deployments: &'a [Deployment],
     pods: &'a [Arc<Pod>],
 }
 
 impl Progress<'_> {
-    /// The Deployments that a step replaces: one, but for an extension, which each seed has.
+    /// Returns the Deployments that a step replaces: one, except for an extension, which each seed has.
     fn of(&self, step: &Step) -> Vec<&Deployment> {
         let (name, cluster) = match step.component {
             Component::Extension => (library::deployment_of(&step.owner).unwrap_or_default(), None),
@@ -319,7 +319,7 @@ impl Progress<'_> {
         self.deployments.iter().filter(is_meant).collect()
     }
 
-    /// The state of a step, by its place in the plan.
+    /// Returns the state of a step, by its index in the plan.
     fn state(&self, step: &Step, index: usize) -> Markup {
         let own = self.of(step);
         let is_asked_for = |it: &&&Deployment| {
@@ -358,7 +358,7 @@ impl Progress<'_> {
     }
 }
 
-/// The upgrade that is carried out, or how the last one ended.
+/// Shows the running upgrade, or the result of the last one.
 fn carried_out(view: &View) -> Markup {
     let progress = view.dashboard.options().upgrades.as_ref().and_then(|upgrades| upgrades.progress());
     let Some(progress) = progress.filter(|_| view.at.is_none()) else { return html! {} };
@@ -378,7 +378,7 @@ fn carried_out(view: &View) -> Markup {
     }
 }
 
-/// The way to carry a plan out, where somebody does that.
+/// Returns the form that starts an upgrade by a plan, if the landscape has an executor of upgrades.
 fn begin(view: &View, to: &str) -> Markup {
     let is_free = |upgrades: &Arc<dyn Upgrades>| upgrades.progress().is_none_or(|progress| !progress.is_running);
     html! {

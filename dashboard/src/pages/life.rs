@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is not there at the moment that a page shows, and was or is at others.
+//! Objects that do not exist at the moment that a page shows, but at others.
 
 use api::cluster::GARDEN;
 use apimachinery::Resource;
@@ -14,22 +14,22 @@ use crate::parts::time;
 use crate::refusal::Refusal;
 use crate::view::View;
 
-/// Why there is no page of an object of cluster `garden` that is there at other moments, of which the user may know: when it
-/// is; `None`: nothing is known of it. `what` begins the sentence: `Cluster demo/local`.
+/// Returns the reason why there is no page of an object of cluster `garden` that exists at other moments and that the user may
+/// see: the times of its existence; `None`: nothing is known of it. `what` begins the sentence: `Cluster demo/local`.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub(super) async fn elsewhen<K: Resource>(view: &View, key: &Key, what: &str) -> Result<Option<Refusal>, Refusal> {
     if !May::new(view).list(key).await {
         return Ok(None);
     }
     let timeline = view.dashboard.timeline();
-    // A log that does not answer has nothing to say of it.
+    // A log that does not answer contributes nothing.
     let mut lives = match timeline.refresh().await {
         Ok(_) => timeline.lives(key),
         Err(_) => Vec::new(),
     };
-    // What was created before history begins has its time in itself.
+    // The creation time of an object that is older than the history is in the object.
     let mut created = None;
     if view.at.is_some() && lives.iter().all(|life| life.end.is_some()) {
         let present = View { at: None, ..view.clone() };
@@ -66,7 +66,7 @@ fn begin(view: &View, life: &Life, created: Option<DateTime<Utc>>) -> Markup {
     }
 }
 
-/// At its deletion it is gone: the link shows it the last time.
+/// The object no longer exists at its deletion: the link shows its last state.
 fn end(view: &View, life: &Life) -> Markup {
     match life.end {
         Some(end) => {

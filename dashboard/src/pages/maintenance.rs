@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What maintenance will do to a Shoot: the functions of `domain::forecast`, as `terrarium forecast` asks them.
+//! Forecast of a Shoot's maintenance: the functions of `domain::forecast`, called as `terrarium forecast` does.
 
 use std::fmt::Write as _;
 
@@ -12,23 +12,23 @@ use ops::forecast::{gates_for, pool_forms};
 
 use crate::view::View;
 
-/// When the next maintenance is due, with its effective window.
+/// Returns the instant of the next maintenance, with its effective window.
 pub fn next_run(view: &View, shoot: &Shoot) -> (DateTime<Utc>, Span) {
     let random = Random::new(view.dashboard.options().seed);
     forecast::next_run(shoot, view.now(), &|purpose, key, ordinal| random.draw(purpose, key, ordinal))
 }
 
-/// What maintenance changes up to an instant, with what is offered from now on.
+/// Returns the changes by maintenance up to an instant, if the present offer stays as it is.
 pub fn changes(view: &View, shoot: &Shoot, offered: &CloudProfileSpec, until: DateTime<Utc>) -> Vec<Change> {
     changes_with(view, shoot, &Offer { name: String::new(), first: offered.clone(), changes: Vec::new() }, until)
 }
 
-/// As [`changes`], with an offer that changes.
+/// Returns [`changes`] for an offer that changes.
 pub fn changes_with(view: &View, shoot: &Shoot, offer: &Offer, until: DateTime<Utc>) -> Vec<Change> {
     with_course(view, shoot, offer, until, |course, _| course.changes)
 }
 
-/// Changes by maintenance up to an instant; if there are none, a sentence about the first change after it.
+/// Returns changes by maintenance up to an instant; if there are none, a sentence about the first change after it.
 pub fn changes_and_next(
     view: &View,
     shoot: &Shoot,
@@ -65,7 +65,7 @@ fn with_course<T>(
     of(forecast::course(shoot, offer, &settings), &settings)
 }
 
-/// `kubernetes 1.26.4 → 1.27.1, forced`, `pool a: machineImage … FAILED: …`.
+/// Formats `kubernetes 1.26.4 → 1.27.1, forced`, `pool a: machineImage … FAILED: …`.
 pub fn sentence(change: &Change) -> String {
     let mut text = String::new();
     if let Some(pool) = &change.pool {

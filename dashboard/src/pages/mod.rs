@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pages: each a function from a view to what is shown.
+//! The pages: each a function from a view to markup.
 //!
-//! **Tour.** [`clusters`] all Shoots; [`cluster`] one; [`create`] a new one; [`versions`] the life of versions; [`landscape`]
-//! Gardener itself; [`time`] the clock and the log; [`forecast`] what maintenance will do; [`faults`] what goes wrong on purpose;
-//! [`world`] what several pages read, [`maintenance`] what will happen to a Shoot, [`life`] when an object was there.
+//! **Tour.** [`clusters`] all Shoots; [`cluster`] one; [`create`] a new one; [`versions`] the life cycle of versions;
+//! [`landscape`] Gardener itself; [`time`] the clock and the log; [`forecast`] forecast of maintenance; [`faults`] injected
+//! faults; [`world`] objects that several pages read, [`maintenance`] the forecast of one Shoot, [`life`] times of an object's
+//! existence.
 
 pub mod cluster;
 pub mod clusters;
@@ -26,11 +27,11 @@ use crate::frame::{Page, Region};
 use crate::refusal::Refusal;
 use crate::view::View;
 
-/// The regions of a page that take long to make, behind those that do not.
+/// Regions of a page that take long to calculate; they follow the other regions.
 pub struct Rest {
-    /// What is said until they are there.
+    /// Text that is shown until they are complete.
     pub text: &'static str,
-    /// Makes them.
+    /// Calculates the regions.
     pub regions: BoxFuture<'static, Vec<Region>>,
 }
 
@@ -43,7 +44,7 @@ impl fmt::Debug for Rest {
 /// Draws the page at a view's path.
 ///
 /// # Errors
-/// There is no such page, or what it shows cannot be read.
+/// There is no such page, or its content cannot be read.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let (mut page, rest) = begin(view).await?;
     if let Some(rest) = rest {
@@ -52,10 +53,10 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     Ok(page)
 }
 
-/// As [`draw`], without the regions that take long.
+/// Draws the page without the regions that take long.
 ///
 /// # Errors
-/// As [`draw`].
+/// The errors of [`draw`].
 pub async fn begin(view: &View) -> Result<(Page, Option<Rest>), Refusal> {
     let path: Vec<String> = view.path.split('/').map(decoded).collect();
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -78,7 +79,7 @@ pub async fn begin(view: &View) -> Result<(Page, Option<Rest>), Refusal> {
     Ok((page?, None))
 }
 
-/// A segment of a path as it was meant.
+/// Decodes a segment of a path.
 fn decoded(segment: &str) -> String {
     percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Time: how it goes, and the log as a timeline.
+//! Time: the clock and its controls, and the log as a timeline.
 //!
 //! | parameter | is |
 //! | --- | --- |
 //! | `object` | `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND` |
 //! | `actor` | a component, a controller or a user |
 //! | `cluster` | `garden`, `runtime`, `seed/NAME`, `shoot/PROJECT/NAME` |
-//! | `field` | a path as `spec.kubernetes`: entries that changed something at or below it |
+//! | `field` | a path like `spec.kubernetes`: entries that changed the field or one below it |
 //! | `before` | entries up to this revision |
 //! | `diff` | the revision whose difference is shown |
 //! | `from`, `to` | two revisions that are compared |
@@ -30,29 +30,29 @@ use crate::parts::{form, table, time};
 use crate::refusal::Refusal;
 use crate::view::View;
 
-/// Entries of a window.
+/// Maximum number of entries of a window.
 const WINDOW: usize = 100;
-/// Revisions that are read at once.
+/// Maximum number of revisions that are read at once.
 const PIECE: u64 = 512;
-/// Revisions in which entries are looked for at most, for one page.
+/// Maximum number of revisions that are searched for the entries of one page.
 const FARTHEST: u64 = 20_000;
-/// Revisions between two that are compared, at most.
+/// Maximum distance of two revisions that are compared.
 const COMPARED: u64 = 20_000;
-/// Parts of time in the picture.
+/// Number of intervals of time in the picture.
 const PARTS: usize = 100;
 /// Modes of the clock.
 const MODES: [(&str, &str); 5] = [
     ("Eager", "eager: jumps while work is due within an hour, else as on the wall"),
     ("Realtime", "realtime: as on the wall"),
     ("Scaled", "scaled: at a rate"),
-    ("Stepped", "stepped: stands until somebody moves it"),
+    ("Stepped", "stepped: advances only on request"),
     ("Auto", "auto: jumps from timer to timer"),
 ];
 
 /// Draws the page.
 ///
 /// # Errors
-/// The log does not answer, or two revisions that are to be compared are none.
+/// The log does not answer, or two revisions to compare are not revisions.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let mut page = Page::new(Section::Time, "Time");
     if view.at.is_none() {
@@ -69,7 +69,7 @@ fn closed() -> Refusal {
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "The log does not answer", "The landscape is being stopped.")
 }
 
-/// `terrarium log` with the filters of the page.
+/// Returns `terrarium log` with the filters of the page.
 fn command(view: &View) -> String {
     let mut command = "terrarium log".to_owned();
     for name in ["object", "actor", "cluster"] {
@@ -124,7 +124,7 @@ fn moves(view: &View) -> Markup {
     }
 }
 
-/// Who wrote most: `gardenlet 12, kubelet 3 and 4 more`.
+/// Returns the most active writers: `gardenlet 12, kubelet 3 and 4 more`.
 fn most_active(actors: &BTreeMap<Arc<str>, u64>) -> String {
     let mut all: Vec<(&Arc<str>, &u64)> = actors.iter().collect();
     all.sort_by(|one, other| other.1.cmp(one.1).then_with(|| one.0.cmp(other.0)));
@@ -132,7 +132,7 @@ fn most_active(actors: &BTreeMap<Arc<str>, u64>) -> String {
     ops::spelling::first_of(texts.iter().map(String::as_str), 3)
 }
 
-/// Entries in parts of time, by who wrote them.
+/// Shows the number of entries in intervals of time, by writer.
 async fn density(view: &View) -> Result<Markup, Refusal> {
     let timeline = view.dashboard.timeline();
     let span = timeline.refresh().await.map_err(|_| closed())?;
@@ -190,14 +190,14 @@ async fn density(view: &View) -> Result<Markup, Refusal> {
                 text.faint x="1000" y="82" text-anchor="end" { (time::text(now)) }
             }
         }
-        details { summary { "As a table" } (table::plain("Entries by time", &["From", "Entries", "By whom", "Show"], &parts)) }
-        details { summary { "By who wrote them, as a table" }
-            (table::plain("Entries by who wrote them", &["Who", "Entries"], &rows)) }
+        details { summary { "As a table" } (table::plain("Entries by time", &["From", "Entries", "Writers", "Show"], &parts)) }
+        details { summary { "By writer, as a table" }
+            (table::plain("Entries by writer", &["Writer", "Entries"], &rows)) }
     })
 }
 
-/// Which entries are shown.
-struct Wanted<'a> {
+/// Filters of the shown entries.
+struct EntryFilter<'a> {
     resources: Vec<String>,
     namespace: Option<&'a str>,
     name: Option<&'a str>,
@@ -206,7 +206,7 @@ struct Wanted<'a> {
     field: &'a str,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> EntryFilter<'a> {
     fn read(view: &'a View) -> Result<Self, String> {
         let cluster = match view.query.text("cluster") {
             "" => None,
@@ -248,7 +248,7 @@ impl<'a> Wanted<'a> {
             && self.name.is_none_or(|name| *name == *key.name)
     }
 
-    /// Whether it changed the field.
+    /// True if the entry changed the field.
     fn changes(&self, told: &ReadEntry<'_>) -> bool {
         self.field.is_empty()
             || told.changes.iter().any(|change| is_at(change.path.trim_start_matches('.'), self.field))
@@ -263,7 +263,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Whether a path is a field, or is below it.
+/// True if a path is a field, or is below it.
 fn is_at(path: &str, field: &str) -> bool {
     path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
@@ -273,7 +273,7 @@ async fn log(view: &View) -> Result<Markup, Refusal> {
     let span = view.dashboard.timeline().refresh().await.map_err(|_| closed())?;
     let head = view.at.map_or(span.head, |moment| Revision(moment.revision));
     let before = view.query.text("before").parse().map_or(head, |before: u64| Revision(before.min(head.0)));
-    let (wanted, complaint) = match Wanted::read(view) {
+    let (wanted, complaint) = match EntryFilter::read(view) {
         Ok(wanted) => (Some(wanted), None),
         Err(complaint) => (None, Some(complaint)),
     };
@@ -370,7 +370,7 @@ pub(super) fn difference(changes: &[Change]) -> Markup {
     }
 }
 
-/// Whether a text is a revision.
+/// Returns the revision in a field of the query; `None`: the text is not a revision.
 fn revision(view: &View, name: &str) -> Option<Revision> {
     view.query.text(name).parse().ok().map(Revision)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Badges: the state of a version, the status of a condition. Each has its word; colour says it once more.
+//! Badges: the state of a version, the status of a condition. Each has a word; its colour repeats the meaning.
 
 use chrono::{DateTime, Utc};
 use domain::versions::{Expirable, Moment, State};
@@ -7,21 +7,21 @@ use maud::{Markup, html};
 
 use super::time;
 
-/// Days before an expiration date from which on it is warned of.
+/// Number of days before an expiration date from which on a badge warns of it.
 pub const WARNED_DAYS: i64 = 30;
 
-/// The state of a version.
+/// Returns the badge of a version's state.
 pub fn of_state(state: State) -> Markup {
     let name = state.to_string();
     html! { span class={"badge v-" (name)} { (name) } }
 }
 
-/// A version that is offered, with the badge of its state, and its date where that is near or over.
+/// Returns an offered version, with the badge of its state, and its date if that is near or past.
 pub fn of_version(entry: &impl Expirable, at: Moment) -> Markup {
     html! { (of_state(at.state(entry))) @if let Some(date) = at.expiration(entry) { " " (expiry(date, at.now)) } }
 }
 
-/// `expires in 12 d`, `expired 3 d ago`.
+/// Formats `expires in 12 d`, `expired 3 d ago`.
 pub fn expiry(date: DateTime<Utc>, now: DateTime<Utc>) -> Markup {
     let is_near = time::days_until(date, now) < WARNED_DAYS;
     let verb = if date <= now { "expired" } else { "expires" };
@@ -30,7 +30,7 @@ pub fn expiry(date: DateTime<Utc>, now: DateTime<Utc>) -> Markup {
     }
 }
 
-/// A version that a CloudProfile does not offer.
+/// Returns the badge of a version that a CloudProfile does not offer.
 pub fn not_offered() -> Markup {
     html! { span.badge.v-unknown { "not offered" } }
 }

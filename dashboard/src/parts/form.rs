@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Forms and their fields.
 //!
-//! Every form that changes something holds the token of its action, and where to go back to.
+//! Every form that changes something contains the token of its action, and the address of the page to return to.
 
 use maud::{Markup, html};
 
 use crate::view::View;
 
-/// The beginning of each form of an action: its token, and the page to go back to.
+/// Returns the hidden fields of each form: its token, and the page to return to.
 pub fn hidden(view: &View, action: &str) -> Markup {
     html! {
         input type="hidden" name="token" value=(view.session.token(action));
@@ -15,7 +15,7 @@ pub fn hidden(view: &View, action: &str) -> Markup {
     }
 }
 
-/// A form that is one button.
+/// Returns a form that is one button.
 pub fn button(view: &View, action: &str, fields: &[(&str, &str)], label: &str, name: Option<&str>) -> Markup {
     html! {
         form.inline method="post" action={"/dashboard/do/" (action)} {
@@ -26,12 +26,12 @@ pub fn button(view: &View, action: &str, fields: &[(&str, &str)], label: &str, n
     }
 }
 
-/// What the API said of a field.
+/// Returns the API's messages about a field.
 pub fn causes(id: &str, causes: &[String]) -> Markup {
     html! { @if !causes.is_empty() { ul.causes id={(id) "-causes"} { @for cause in causes { li { (cause) } } } } }
 }
 
-/// A labelled input; `causes` are what the API said of it.
+/// Returns a labelled input; `found`: the API's messages about it.
 pub fn text(id: &str, label: &str, value: &str, hint: &str, found: &[String]) -> Markup {
     html! {
         div.field {
@@ -47,22 +47,22 @@ pub fn text(id: &str, label: &str, value: &str, hint: &str, found: &[String]) ->
 /// An option of a choice.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Its value.
+    /// Value in the form.
     pub value: String,
-    /// As it is shown.
+    /// Text that is shown.
     pub label: String,
 }
 
 impl Choice {
-    /// A value that is shown as it is.
+    /// Creates a choice whose value is its label.
     pub fn plain(value: impl Into<String>) -> Self {
         let value = value.into();
         Self { label: value.clone(), value }
     }
 }
 
-/// A labelled choice, in groups, of which those without a name stand alone. Where `value` is none of the options, an empty one is
-/// selected.
+/// Returns a labelled choice in groups; the options of groups without a name stand alone. If `value` is not an option, an empty
+/// one is selected.
 pub fn select(
     id: &str,
     label: &str,
@@ -97,7 +97,7 @@ fn options(choices: &[Choice], value: &str) -> Markup {
     }
 }
 
-/// A labelled box to tick.
+/// Returns a labelled checkbox.
 pub fn tick(id: &str, label: &str, is_on: bool) -> Markup {
     html! { div.field.tick { input type="checkbox" id=(id) name=(id) value="true" checked[is_on]; label for=(id) { (label) } } }
 }

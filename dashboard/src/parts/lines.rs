@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lines as a list. What their words are about leads to its history in the log.
+//! Lines as a list. Fields in them are links to their history in the log.
 
 use maud::{Markup, html};
 use ops::lines::{About, Line, Words};
@@ -7,7 +7,7 @@ use ops::lines::{About, Line, Words};
 use crate::input::encoded;
 use crate::view::View;
 
-/// Lines about a Shoot, `NAMESPACE/NAME`: deeper ones below those that they stand under.
+/// Returns lines about a Shoot, `NAMESPACE/NAME`: deeper ones are nested in the line above them.
 pub fn list(view: &View, shoot: &str, lines: &[Line]) -> Markup {
     html! {
         ul.lines {
@@ -21,7 +21,7 @@ pub fn list(view: &View, shoot: &str, lines: &[Line]) -> Markup {
     }
 }
 
-/// Each line with the deeper ones behind it.
+/// Splits lines into groups: each line with the deeper ones after it.
 fn groups(lines: &[Line]) -> Vec<&[Line]> {
     let mut groups = Vec::new();
     let mut rest = lines;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages: what a request answered, and what there is to know.
+//! Messages: answers to requests, and other information.
 
 use apimachinery::Status;
 use maud::{Markup, html};
 
-/// How grave it is.
+/// Severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// It was done.
+    /// The request succeeded.
     Done,
-    /// To be known.
+    /// Information.
     Info,
-    /// Something will happen that somebody may not want.
+    /// Something will happen that a user may want to prevent.
     Warning,
-    /// It was refused, or something is wrong.
+    /// The request was refused, or something is wrong.
     Error,
 }
 
 impl Severity {
-    /// Its word.
+    /// Returns the word that is shown for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -32,21 +32,21 @@ impl Severity {
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// How grave it is.
+    /// Severity of the message.
     pub severity: Severity,
-    /// What is to be said.
+    /// Its first sentence.
     pub text: String,
-    /// More of it, a line each.
+    /// Further lines.
     pub lines: Vec<String>,
 }
 
 impl Message {
-    /// One sentence.
+    /// Creates a message of one sentence.
     pub fn new(severity: Severity, text: impl Into<String>) -> Self {
         Self { severity, text: text.into(), lines: Vec::new() }
     }
 
-    /// What the API refused, in its own words, with each cause.
+    /// Creates a message about a refusal of the API, with its text and each cause.
     pub fn of_status(what: &str, status: &Status) -> Self {
         let causes = status.details.iter().flat_map(|details| &details.causes);
         let lines = causes.map(|cause| match cause.field.as_str() {
@@ -56,7 +56,7 @@ impl Message {
         Self { severity: Severity::Error, text: format!("{what}: {}", of(status)), lines: lines.collect() }
     }
 
-    /// What a request failed with.
+    /// Creates a message about a failed request.
     pub fn of_error(what: &str, error: &controller::Error) -> Self {
         match error.status() {
             Some(status) => Self::of_status(what, status),
@@ -64,7 +64,7 @@ impl Message {
         }
     }
 
-    /// As it is shown.
+    /// Draws the message.
     pub fn markup(&self) -> Markup {
         html! {
             div class={"message m-" (self.severity.name())} {
@@ -75,7 +75,7 @@ impl Message {
     }
 }
 
-/// `403 Forbidden: shoots.core.gardener.cloud "a" is forbidden: …`.
+/// Formats `403 Forbidden: shoots.core.gardener.cloud "a" is forbidden: …`.
 pub fn of(status: &Status) -> String {
     format!("{} {}: {}", status.code, status.reason, status.message)
 }

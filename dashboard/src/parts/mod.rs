@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What pages are made of.
+//! Building blocks of pages.
 //!
-//! **Tour.** [`time`] instants and distances; [`badge`] states of versions; [`table`] tables; [`message`] what a request
-//! answered; [`form`] forms and their fields; [`lines`] lines that know what they are about.
+//! **Tour.** [`time`] instants and distances; [`badge`] states of versions; [`table`] tables; [`message`] answers to requests;
+//! [`form`] forms and their fields; [`lines`] lines with links to the history of their objects.
 
 pub mod badge;
 pub mod form;

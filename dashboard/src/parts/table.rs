@@ -3,28 +3,28 @@
 
 use maud::{Markup, html};
 
-/// What a cell shows that has nothing to show.
+/// Content of an empty cell.
 pub const NONE: &str = "–";
 
 /// A header of a table.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// What it is called.
+    /// Text of the header.
     pub name: String,
-    /// Where it leads: to the same rows in another order.
+    /// Link to the same rows in another order.
     pub sorts: Option<String>,
-    /// `ascending` or `descending`, if rows are in its order.
+    /// `ascending` or `descending`, if rows are in the order of this column.
     pub sorted: Option<&'static str>,
 }
 
 impl Header {
-    /// A header that does not sort.
+    /// Creates a header that does not sort.
     pub fn plain(name: impl Into<String>) -> Self {
         Self { name: name.into(), sorts: None, sorted: None }
     }
 }
 
-/// A table; `rows` are whole `tr` elements. It can be scrolled sideways where it is wider than the page.
+/// Returns a table; `rows` are whole `tr` elements. It scrolls sideways if it is wider than the page.
 pub fn table(caption: &str, headers: &[Header], rows: &[Markup]) -> Markup {
     html! {
         div.scrolled tabindex="0" role="region" aria-label=(caption) {
@@ -55,7 +55,7 @@ pub fn table(caption: &str, headers: &[Header], rows: &[Markup]) -> Markup {
     }
 }
 
-/// A table of texts with a header for each column.
+/// Returns a table of texts with a header for each column.
 pub fn plain(caption: &str, headers: &[&str], rows: &[Vec<Markup>]) -> Markup {
     let headers: Vec<Header> = headers.iter().map(|name| Header::plain(*name)).collect();
     let rows: Vec<Markup> = rows
@@ -69,7 +69,7 @@ pub fn plain(caption: &str, headers: &[&str], rows: &[Vec<Markup>]) -> Markup {
     table(caption, &headers, &rows)
 }
 
-/// Names and values below one another.
+/// Returns a list of names and values, one below the other.
 pub fn facts(rows: &[(&str, Markup)]) -> Markup {
     html! { dl { @for (name, value) in rows { div { dt { (name) } dd { (value) } } } } }
 }

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instants of landscape time, and how far they are.
+//! Instants of landscape time, and distances between them.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use maud::{Markup, html};
 
-/// `2023-07-28 09:17:09`, in UTC.
+/// Formats `2023-07-28 09:17:09`, in UTC.
 pub fn text(instant: DateTime<Utc>) -> String {
     instant.format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// As the API writes it.
+/// Formats an instant as the API does.
 pub fn machine(instant: DateTime<Utc>) -> String {
     instant.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// An instant.
+/// Returns the markup of an instant.
 pub fn instant(instant: DateTime<Utc>) -> Markup {
     html! { time datetime=(machine(instant)) { (text(instant)) } }
 }
 
-/// An instant and how far it is from another, on which `now` stands.
+/// Returns an instant and its distance from `now`.
 pub fn instant_from(at: DateTime<Utc>, now: DateTime<Utc>) -> Markup {
     html! { (instant(at)) " " span.far { (relative(at, now)) } }
 }
 
-/// How far an instant is from another, on which `now` stands; the instant itself is its title.
+/// Returns the distance of an instant from `now`; the instant itself is its title.
 pub fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> Markup {
     html! { time datetime=(machine(at)) title=(text(at)) { (relative(at, now)) } }
 }
 
-/// `in 3 d 4 h`, `2 h 5 min ago`, `now`.
+/// Formats `in 3 d 4 h`, `2 h 5 min ago`, `now`.
 pub fn relative(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let distance = at - now;
     match distance.num_seconds() {
@@ -39,7 +39,7 @@ pub fn relative(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     }
 }
 
-/// The two largest units of a length of time: `3 d 4 h`, `5 min 2 s`.
+/// Formats the two largest units of a length of time: `3 d 4 h`, `5 min 2 s`.
 pub fn length(length: TimeDelta) -> String {
     let seconds = length.num_seconds().unsigned_abs();
     let parts = [(seconds / 86_400, "d"), (seconds / 3_600 % 24, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s")];
@@ -53,7 +53,7 @@ pub fn length(length: TimeDelta) -> String {
     shown.join(" ")
 }
 
-/// Whole days until an instant; 0 within the last 24 hours, negative behind it.
+/// Returns whole days until an instant; 0 within the last 24 hours, negative after it.
 pub fn days_until(at: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
     (at - now).num_seconds().div_euclid(86_400)
 }

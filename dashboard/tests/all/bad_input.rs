@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What pages answer to what they cannot show, beside what `pages` and `security` have: moments, names, markup.
+//! Answers of pages to requests that they cannot fulfil: moments, names, markup. Further ones are in `pages` and `security`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{SHOOTS, Stage, landscape, log, shoot};
 
 #[tokio::test]
-async fn what_is_no_moment_is_asked_for_again() {
+async fn an_invalid_moment_gets_a_form_for_another() {
     let stage = Stage::with_log(landscape(), log(10).await);
     for at in ["soon", "-1", "1.5", "2023-02-30", "99999999999999999999", "%3Cscript%3E"] {
         let answer = stage.get(&format!("/dashboard/clusters?filter=x&at={at}")).await;
@@ -63,7 +63,7 @@ async fn a_cluster_that_was_not_there_then_says_when_it_came() {
     assert!(answer.text.contains("There is no cluster demo/lokal"), "{}", answer.text);
 }
 
-/// An entry that a Shoot or a CloudProfile comes or goes with.
+/// Appends an entry that creates or deletes a Shoot or a CloudProfile.
 async fn happens(log: &MemoryLog, resource: &str, namespace: &str, verb: Verb, time: &str) -> Revision {
     let key = Key::new("garden", resource, namespace, "gone");
     let expect = if verb == Verb::Create { Expect::Absent } else { Expect::Revision(log.head()) };
@@ -82,7 +82,7 @@ async fn happens(log: &MemoryLog, resource: &str, namespace: &str, verb: Verb, t
 }
 
 #[tokio::test]
-async fn what_is_gone_says_when_it_came_and_went() {
+async fn pages_of_deleted_objects_show_when_they_existed() {
     for (resource, namespace, path, what) in [
         ("core.gardener.cloud/shoots", "garden-demo", "clusters/demo/gone", "Cluster demo/gone"),
         ("core.gardener.cloud/cloudprofiles", "", "versions/gone", "CloudProfile gone"),
@@ -125,7 +125,7 @@ async fn a_filter_that_cannot_be_read_filters_by_the_rest() {
     }
 }
 
-/// An annotation, a label, a Project, an Event, a condition: wherever markup comes from, it is text.
+/// An annotation, a label, a Project, an Event, a condition: markup from any of them is text.
 #[tokio::test]
 async fn markup_in_annotations_and_events_is_text() {
     let script = "<script>alert(1)</script>\"'&";
@@ -162,7 +162,7 @@ async fn a_window_that_is_no_number_is_the_first() {
 }
 
 #[tokio::test]
-async fn what_the_host_serves_is_shown_while_gardener_apiserver_is_away() {
+async fn host_objects_are_shown_while_gardener_apiserver_is_unavailable() {
     let mut api = landscape();
     api.away.push("/clusters/garden/apis/core.gardener.cloud".to_owned());
     let stage = Stage::with_log(api, log(10).await);
@@ -178,7 +178,7 @@ async fn what_the_host_serves_is_shown_while_gardener_apiserver_is_away() {
         let answer = stage.get(&format!("/dashboard/{page}")).await;
         assert_eq!(answer.code, 503, "{page}: {}", answer.text);
         for part in [
-            "503 ServiceUnavailable: nobody serves this",
+            "503 ServiceUnavailable: the server is unavailable",
             "It has not answered since",
             "id=\"clock\"",
             "id=\"timebar\"",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The page of a cluster, and what is asked of it there.
+//! The page of a cluster, and its operations.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::support::{Answer, PROFILES, SHOOTS, Stage, failure, landscape, log, o
 const PAGE: &str = "/dashboard/clusters/demo/local";
 const OBJECT: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots/local";
 
-/// A region of a page.
+/// Returns a region of a page.
 fn region<'a>(text: &'a str, id: &str) -> &'a str {
     let begin = text.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no region {id}: {text}"));
     text[begin..].split_once("</section>").expect("it ends").0

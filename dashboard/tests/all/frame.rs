@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every page has: its command, its moment, its bar of time.
+//! The frame of every page: its command, its moment, its bar of time.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::support::{Stage, landscape, log, old};
 const PAGES: [&str; 8] =
     ["clusters", "clusters/demo/local", "create", "versions/local", "landscape", "time", "forecast", "faults"];
 
-/// The command at the foot of a page.
+/// Returns the command at the foot of a page.
 fn command(text: &str) -> &str {
     let (_, rest) = text.split_once("<code id=\"command\">").unwrap_or_else(|| panic!("no command: {text}"));
     rest.split_once("</code>").expect("it ends").0
@@ -51,7 +51,7 @@ async fn the_foot_of_a_page_has_a_command_of_what_it_shows() {
 }
 
 #[tokio::test]
-async fn every_page_of_the_present_is_live_and_what_somebody_fills_in_stays() {
+async fn present_pages_are_live_and_forms_keep_their_input() {
     let stage = Stage::with_log(old(), log(10).await);
     for page in PAGES.into_iter().chain(["nothing"]) {
         let text = stage.get(&format!("/dashboard/{page}")).await.text;
@@ -149,7 +149,7 @@ async fn lanes_of_a_forecast_are_projects_or_versions() {
     assert_eq!(lane("?lanes=other").await, (true, false));
 }
 
-/// An upgrade that does nothing but say what it was asked for.
+/// Executor of upgrades that only records its calls.
 #[derive(Default)]
 struct Noted(Mutex<(Vec<String>, Option<Progress>)>);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests to the router, answered without a connection, over an API that a test makes up.
+//! Requests to the router, answered without a connection, over a fake API.
 
 mod bad_input;
 mod cluster;

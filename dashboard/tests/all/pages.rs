@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What pages show.
+//! Content of pages.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::support::{Api, PROFILES, PROJECTS, SHOOTS, Stage, failure, landscape, profile, shoot};
 
-/// Name and attributes of every element.
+/// Returns name and attributes of every element.
 fn elements(html: &str) -> Vec<(String, Vec<(String, String)>)> {
     fn walk(node: &Handle, found: &mut Vec<(String, Vec<(String, String)>)>) {
         if let NodeData::Element { name, attrs, .. } = &node.data {
@@ -77,7 +77,7 @@ async fn every_page_is_sound_html() {
     }
 }
 
-/// SVGs have titles of their own.
+/// Returns the number of titles in SVGs, which have their own.
 fn titles_of_pictures(all: &[(String, Vec<(String, String)>)]) -> usize {
     all.iter().filter(|(name, _)| name == "title").count() - 1
 }
@@ -147,7 +147,7 @@ async fn windows_do_not_overlap() {
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 401);
 }
 
-/// The value of the option that is selected.
+/// Returns the value of the selected option.
 fn selected(text: &str, id: &str) -> String {
     let select = &text[text.find(&format!("<select id=\"{id}\"")).expect("a choice")..];
     let select = &select[..select.find("</select>").expect("an end")];
@@ -208,7 +208,7 @@ async fn answers_to_forms_have_their_own_address() {
     assert_eq!((answer.code.as_u16(), answer.text.as_str()), (303, ""));
     let location = answer.headers["location"].to_str().expect("an address").to_owned();
     let writes = stage.writes().len();
-    // Reloaded, it is the same page, and nothing is sent again.
+    // Reloading shows the same page, and sends nothing again.
     for _ in 0..2 {
         let page = stage.get(&location).await;
         assert_eq!(page.code, 403);
@@ -243,7 +243,10 @@ async fn without_an_api_the_page_says_so() {
     let stage = Stage::new(Api::default());
     let answer = stage.get("/dashboard/clusters").await;
     assert_eq!(answer.code, 503);
-    assert!(answer.text.contains("503 ServiceUnavailable: nobody serves this") && answer.text.contains("id=\"clock\""));
+    assert!(
+        answer.text.contains("503 ServiceUnavailable: the server is unavailable")
+            && answer.text.contains("id=\"clock\"")
+    );
 }
 
 #[tokio::test]
@@ -295,7 +298,7 @@ async fn a_forecast_is_exported_as_csv() {
 }
 
 #[tokio::test]
-async fn what_ifs_lead_to_the_panel_that_applies_them() {
+async fn a_what_if_links_to_the_panel_that_applies_it() {
     let stage = Stage::new(landscape());
     let text = stage
         .get("/dashboard/forecast?expire=kubernetes/1.26.4=2023-09-30&classify=kubernetes/1.28.0=supported")
@@ -340,7 +343,7 @@ async fn time_goes_step_by_step() {
     assert!(stage.dashboard.walks().current().is_none());
 }
 
-/// A Shoot as the log has it.
+/// Returns a Shoot's sections for the log.
 fn sections(shoot: &serde_json::Value) -> Sections {
     let (metadata, name) = (&shoot["metadata"], &shoot["metadata"]["name"]);
     let parts = [
@@ -356,7 +359,7 @@ fn sections(shoot: &serde_json::Value) -> Sections {
     Sections { parts: parts.map(Bytes::from) }
 }
 
-/// Many Shoots that differ in what lists show, filter and sort by.
+/// Returns many Shoots that differ in the fields that lists show, filter and sort by.
 fn many() -> Vec<serde_json::Value> {
     let one = |number: usize| {
         let mut shoot = shoot(&format!("s{number:03}"), ["1.26.4", "1.27.1", "1.27.0"][number % 3]);
@@ -375,7 +378,7 @@ fn many() -> Vec<serde_json::Value> {
             "constraints": [{ "type": "HibernationPossible", "status": "False", "reason": "R", "message": "no",
                 "lastTransitionTime": "2023-07-27T18:00:00Z" }] });
         if number.is_multiple_of(17) {
-            // Its rotation decides about maintenance, too: it is asked for.
+            // Its rotation affects maintenance, too: the whole Shoot is read from the API.
             shoot["status"]["credentials"] = json!({ "rotation": {} });
         }
         shoot
@@ -383,7 +386,7 @@ fn many() -> Vec<serde_json::Value> {
     (0..600).map(one).collect()
 }
 
-/// What a region of a page shows, without the tokens of its forms.
+/// Returns the text of a region of a page, without the tokens of its forms.
 fn region(text: &str, id: &str) -> String {
     let begin = text.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no region {id}: {text}"));
     let (region, _) = text[begin..].split_once("</section>").expect("it ends");
@@ -463,7 +466,7 @@ async fn a_large_landscape_is_shown_from_the_log_as_a_small_one_is_from_the_api(
 }
 
 #[tokio::test]
-async fn a_long_page_is_packed_for_who_can_unpack_it() {
+async fn a_long_page_is_compressed_for_clients_that_accept_gzip() {
     let stage = Stage::new(landscape().with(SHOOTS, &many()));
     let asked = [("gzip, deflate, br", true), ("br;q=1.0, GZIP;q=0.5", true), ("gzip;q=0", false), ("br", false)];
     for (path, (asked, is_packed)) in ["clusters", "forecast"].into_iter().flat_map(|path| asked.map(|it| (path, it))) {
@@ -509,7 +512,7 @@ async fn a_forecast_begins_with_its_question_and_goes_on_with_the_answer() {
 }
 
 #[tokio::test]
-async fn what_if_automatic_updates_were_off_is_a_command_too() {
+async fn a_what_if_about_automatic_updates_has_a_command_too() {
     let text =
         Stage::new(landscape()).get("/dashboard/forecast?auto=garden-demo%3Doff&auto=all&auto=x%3Don").await.text;
     assert!(text.contains("terrarium forecast --until 90d --auto garden-demo=off --auto all --auto x=on"), "{text}");
@@ -581,7 +584,7 @@ async fn a_version_with_a_date_says_where_it_is_forced_to_before_it_is_created()
 }
 
 #[tokio::test]
-async fn what_happens_without_a_what_if_is_that_of_the_same_time_and_user() {
+async fn the_forecast_without_what_ifs_has_the_same_time_and_user() {
     let stage = Stage::new(landscape());
     let forced = async |query: &str| {
         let text = stage.get(&format!("/dashboard/forecast?{query}")).await.text;
@@ -589,7 +592,7 @@ async fn what_happens_without_a_what_if_is_that_of_the_same_time_and_user() {
         list.split_once("</li>").expect("it ends").0.to_owned()
     };
     let never = "expire=kubernetes/1.26.4=2030-01-01";
-    // Up to midnight nobody is forced in either case; behind it demo/local is no longer.
+    // Until midnight no update is forced in either case; after it, demo/local is no longer forced.
     for (until, expected) in
         [("1h", ": 0</strong>"), ("30d", ": 1</strong>: garden-demo/local"), ("1h", ": 0</strong>")]
     {

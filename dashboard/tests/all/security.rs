@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who gets an answer, and what every answer carries.
+//! Access control, and the headers of every answer.
 
 use axum::body::Body;
 use dashboard::access::Entrance;
@@ -112,7 +112,7 @@ async fn a_form_needs_session_origin_and_token() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_or_no_text_is_refused() {
+async fn long_and_unreadable_forms_are_refused() {
     let stage = Stage::new(landscape());
     assert_eq!(stage.post("shoots", &"a".repeat(2 << 20)).await.code, 413);
     assert_eq!(stage.post("shoots", &"a=1&".repeat(1_001)).await.code, 413);

@@ -22,24 +22,24 @@ use process::transport::full;
 use process::{Transport, User};
 use serde_json::{Value, json};
 
-/// Where the pages are.
+/// Host and port of the pages.
 pub(crate) const HOST: &str = "test-abcdefghijkl.localhost:8080";
 pub(crate) const NOW: &str = "2023-07-27T20:00:00Z";
 
 /// Requests that reached the API: method, path and user.
-pub(crate) type Asked = Arc<Mutex<Vec<(String, String, String)>>>;
+pub(crate) type SentRequests = Arc<Mutex<Vec<(String, String, String)>>>;
 
 /// Answers of the API: lists by their path without query, or codes with a Status.
 #[derive(Clone, Default)]
 pub(crate) struct Api {
     pub(crate) lists: BTreeMap<String, Vec<Value>>,
-    /// Exact lists of the past, whatever their revision, by the same paths; what is not in them is as now.
+    /// Exact lists of the past, for every revision, by the same paths; collections that are not in them are as now.
     pub(crate) past: BTreeMap<String, Vec<Value>>,
-    /// Answers to what is no GET.
+    /// Answer to requests other than GET.
     pub(crate) refusal: Option<Value>,
-    /// Answers to what is no GET, by path.
+    /// Answers to requests other than GET, by path.
     pub(crate) answers: BTreeMap<String, Value>,
-    /// Beginnings of paths that nobody answers for.
+    /// Prefixes of paths whose API server is unavailable.
     pub(crate) away: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Api {
 
     fn answer(&self, method: &str, path: &str) -> (u16, Value) {
         if self.away.iter().any(|begin| path.starts_with(begin)) {
-            return (503, failure(503, "ServiceUnavailable", "nobody serves this"));
+            return (503, failure(503, "ServiceUnavailable", "the server is unavailable"));
         }
         if method != "GET" {
             if let Some(answer) = self.answers.get(path) {
@@ -78,7 +78,7 @@ impl Api {
         match found {
             Some(object) => (200, object.clone()),
             None if path.contains("garden-demo") && !path.contains("shoots/") => (200, json!({ "items": [] })),
-            None if self.lists.is_empty() => (503, failure(503, "ServiceUnavailable", "nobody serves this")),
+            None if self.lists.is_empty() => (503, failure(503, "ServiceUnavailable", "the server is unavailable")),
             None if collection.ends_with("shoots") => (404, failure(404, "NotFound", "shoots \"x\" not found")),
             None => (200, json!({ "items": [] })),
         }
@@ -122,7 +122,7 @@ pub(crate) fn shoot(name: &str, version: &str) -> Value {
     })
 }
 
-/// A profile whose default is 1.27.1, one cluster, and its project.
+/// Returns a profile whose default is 1.27.1, one cluster, and its project.
 pub(crate) fn landscape() -> Api {
     let versions = json!([
         { "version": "1.28.0", "classification": "preview" },
@@ -138,7 +138,7 @@ pub(crate) fn landscape() -> Api {
         .with(PROJECTS, &[project])
 }
 
-/// As [`landscape`], whose cluster was there at every moment.
+/// Returns [`landscape`] with a cluster that exists at every moment.
 pub(crate) fn old() -> Api {
     let mut api = landscape();
     let namespaced = SHOOTS.replace("/shoots", "/namespaces/garden-demo/shoots");
@@ -146,10 +146,10 @@ pub(crate) fn old() -> Api {
     api
 }
 
-/// A dashboard, and what it asked.
+/// A dashboard, and the requests that it sent.
 pub(crate) struct Stage {
     pub(crate) dashboard: Dashboard,
-    pub(crate) asked: Asked,
+    pub(crate) asked: SentRequests,
     cookie: String,
 }
 
@@ -165,15 +165,15 @@ impl Stage {
         Self::with_log(api, MemoryLog::default())
     }
 
-    /// With a past.
+    /// Creates a stage with a past.
     pub(crate) fn with_log(api: Api, log: MemoryLog) -> Self {
         Self::with(api, log, None)
     }
 
-    /// With a past, and what carries upgrades out.
+    /// Creates a stage with a past, and an executor of upgrades.
     pub(crate) fn with(api: Api, log: MemoryLog, upgrades: Option<Arc<dyn Upgrades>>) -> Self {
         let now: DateTime<Utc> = NOW.parse().expect("an instant");
-        let asked = Asked::default();
+        let asked = SentRequests::default();
         let noted = asked.clone();
         let door = move |user: User| {
             let (api, noted) = (api.clone(), noted.clone());
@@ -225,7 +225,7 @@ impl Stage {
         self.send(self.request("GET", path).body(Body::empty()).expect("a request")).await
     }
 
-    /// The token of an action's forms.
+    /// Returns the token of an action's forms.
     pub(crate) fn token(&self, action: &str) -> String {
         let secret = self.cookie.strip_prefix("terrarium=").expect("a cookie");
         self.dashboard.sessions().find(secret).expect("a session").token(action)
@@ -249,7 +249,7 @@ impl Stage {
         self.send(request.body(Body::from(body)).expect("a request")).await
     }
 
-    /// What changed something, so far.
+    /// Returns the requests so far that changed something.
     pub(crate) fn writes(&self) -> Vec<String> {
         let asked = self.asked.lock();
         asked
@@ -260,7 +260,7 @@ impl Stage {
     }
 }
 
-/// A log with an entry a minute from 19:00 on.
+/// Returns a log with an entry a minute from 19:00 on.
 pub(crate) async fn log(entries: u32) -> MemoryLog {
     let log = MemoryLog::new();
     for number in 0..entries {

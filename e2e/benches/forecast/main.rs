@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The benchmark of `terrarium forecast`, as a user with a large landscape runs it: `cargo xtask bench forecast
-//! [quick|full]`.
+//! The benchmark of `terrarium forecast`, run as by a user with a large landscape: `cargo xtask bench forecast [quick|full]`.
 //!
-//! One table, and one line of JSON at the end. Runs `terrarium` of the release profile on manifests that look like what
-//! kubectl prints of a real landscape. `quick` takes a tenth of the Shoots; `full` four times as many.
+//! Prints one table, and one line of JSON at the end. Runs `terrarium` of the release profile on manifests with the size and
+//! fields of kubectl's output for a real landscape. `quick` takes a tenth of the Shoots; `full` four times as many.
 //!
 //! **Tour.** [`manifests`] the CloudProfile and the Shoots.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
@@ -17,13 +16,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-/// What went wrong, in words.
+/// Error with a text for the user.
 type Failure = Box<dyn std::error::Error>;
 
-/// How often the memory of the program is looked at; the highest figure is kept by the kernel.
+/// Wall time between two readings of the program's memory; the kernel keeps the highest value.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// The longest that an answer may take, and the most memory; what was promised for 5,000 Shoots.
+/// Documented bounds for 5,000 Shoots: seconds until the answer, and bytes of memory.
 const PROMISED: (f64, u64) = (10.0, 500 * 1024);
 
 fn main() -> ExitCode {
@@ -50,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures every question in every form of manifests; whether what was promised holds.
+/// Measures every question in every form of manifests; returns true if the documented bounds hold.
 fn measure(shoots: u64) -> Result<bool, Failure> {
     let terrarium = terrarium()?;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-forecast");
@@ -90,7 +89,7 @@ fn measure(shoots: u64) -> Result<bool, Failure> {
     Ok(holds)
 }
 
-/// What it took to answer.
+/// Resources that an answer took.
 struct Answer {
     seconds: f64,
     kibibytes: u64,
@@ -128,7 +127,7 @@ fn ask(terrarium: &Path, file: &Path, words: &[&str]) -> Result<Answer, Failure>
     Ok(Answer { seconds, kibibytes, lines })
 }
 
-/// The release build's program.
+/// Returns the program of the release build.
 fn terrarium() -> Result<PathBuf, Failure> {
     let bench = std::env::current_exe()?;
     let folder = bench.ancestors().nth(2).ok_or("a benchmark lies two levels below the profile's folder")?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A large landscape as kubectl prints it: one CloudProfile of 60 Kubernetes versions, and Shoots with status and
-//! `managedFields`. The same in every run.
+//! A large landscape in kubectl's output formats: one CloudProfile of 60 Kubernetes versions, and Shoots with status and
+//! `managedFields`. Equal in every run.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use super::Failure;
 
-/// The beginning of the forecast.
+/// Start of the forecast.
 pub(crate) const FROM: &str = "2026-01-01T00:00:00Z";
-/// Its end, a year later.
+/// End of the forecast, a year later.
 pub(crate) const UNTIL: &str = "2027-01-01T00:00:00Z";
-/// A minor that ends earlier than planned.
+/// Assumed earlier expiration of a minor version.
 pub(crate) const EXPIRE: &str = "kubernetes/1.28=2026-03-01";
 
-/// Fifteen minors of four patches.
+/// First of fifteen minor versions with four patches each.
 const FIRST_MINOR: u64 = 20;
 const MINORS: u64 = 15;
 const PATCHES: u64 = 4;
@@ -27,19 +27,19 @@ const IMAGE_MINORS: u64 = 5;
 const IMAGE_PATCHES: u64 = 3;
 const SHOOTS_OF_A_PROJECT: u64 = 20;
 
-/// How the manifests are written.
+/// Format of the manifests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
     /// `kubectl get -o yaml`
     YamlList,
     /// `kubectl get -o json`
     JsonList,
-    /// Documents, as people keep them.
+    /// Separate documents, as users keep them in files.
     YamlDocuments,
 }
 
 impl Form {
-    /// Name of the file.
+    /// Returns the name of the file.
     pub(crate) const fn file_name(self) -> &'static str {
         match self {
             Self::YamlList => "list.yaml",
@@ -48,7 +48,7 @@ impl Form {
         }
     }
 
-    /// As in the report.
+    /// Returns the key in the report.
     pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::YamlList => "yamlList",
@@ -58,7 +58,7 @@ impl Form {
     }
 }
 
-/// `NAMESPACE/NAME` of a Shoot.
+/// Returns `NAMESPACE/NAME` of a Shoot.
 pub(crate) fn name_of(index: u64) -> String {
     format!("garden-p{:04}/s{index:05}", index / SHOOTS_OF_A_PROJECT)
 }
@@ -102,7 +102,7 @@ fn day(days: i64) -> String {
     (from + TimeDelta::days(days)).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// A version that lives like those of the versioning policy: supported, then deprecated with a date.
+/// Returns a version with the life cycle of the versioning policy: supported, then deprecated with a date.
 fn entry(version: &str, is_newest: bool, expires: Option<i64>) -> Value {
     let mut entry = json!({
         "version": version,
@@ -121,7 +121,7 @@ fn cloud_profile() -> Value {
         .map(|(minor, patch)| {
             let version = format!("1.{}.{}", FIRST_MINOR + minor, patch + 1);
             let is_newest = patch + 1 == PATCHES;
-            // A patch ends two months after the next one has come, a minor a year after.
+            // A patch expires two months after the release of the next one, a minor version after a year.
             let days = 30 * minor.cast_signed() + 14 * patch.cast_signed() - 40;
             entry(&version, is_newest, (minor + 1 < MINORS || !is_newest).then_some(days))
         })
@@ -274,7 +274,7 @@ fn status(name: &str, index: u64) -> Value {
     })
 }
 
-/// As many as three writers leave behind.
+/// Returns as many entries as three writers create.
 fn managed_fields() -> Value {
     let fields = |keys: &[&str]| -> Value {
         keys.iter().map(|key| (format!("f:{key}"), json!({"f:enabled": {}, "f:name": {}, ".": {}}))).collect()

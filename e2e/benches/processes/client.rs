@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests as anybody makes them: over HTTPS, with the certificate of the kubeconfig.
+//! Requests of an ordinary client: over HTTPS, with the certificate of the kubeconfig.
 
 use std::path::Path;
 
@@ -18,12 +18,12 @@ const MERGE: &str = "application/merge-patch+json";
 pub(crate) struct Client {
     http: reqwest::Client,
     certificates: (Certificate, Identity),
-    /// `https://HOST:PORT/clusters/garden`
+    /// URL of the cluster: `https://HOST:PORT/clusters/garden`.
     server: String,
 }
 
 impl Client {
-    /// Of the context `terrarium-default` of a kubeconfig.
+    /// Creates the client of the context `terrarium-default` of a kubeconfig.
     pub(crate) fn of(kubeconfig: &Path) -> Result<Self, Failure> {
         let config: Value = serde_yaml_ng::from_str(&std::fs::read_to_string(kubeconfig)?)?;
         let find = |list: &str, name: &Value| {
@@ -39,19 +39,19 @@ impl Client {
         let bundle = Certificate::from_pem_bundle(&data(&cluster["cluster"]["certificate-authority-data"])?)?;
         let certificate = bundle.into_iter().next_back().ok_or("a kubeconfig without an authority")?;
         let server = cluster["cluster"]["server"].as_str().ok_or("a kubeconfig without a server")?.to_owned();
-        // One provider for the whole process; a second time changes nothing.
+        // One provider for the whole process; a second call changes nothing.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let certificates = (certificate, Identity::from_pem(&identity)?);
         Ok(Self { http: http(&certificates)?, certificates, server })
     }
 
-    /// The same with connections of its own.
+    /// Returns the same client with connections of its own.
     pub(crate) fn apart(&self) -> Result<Self, Failure> {
         let certificates = self.certificates.clone();
         Ok(Self { http: http(&certificates)?, certificates, server: self.server.clone() })
     }
 
-    /// The same user of another server, whose certificate an authority has issued.
+    /// Returns a client of the same user for another server, whose certificate an authority has issued.
     pub(crate) fn of_another(&self, authority: Certificate, server: String) -> Result<Self, Failure> {
         let certificates = (authority, self.certificates.1.clone());
         Ok(Self { http: http(&certificates)?, certificates, server })
@@ -75,7 +75,7 @@ impl Client {
         Err(format!("{path}: {}", response.text().await?).into())
     }
 
-    /// Reads a path; the body, with a media type asked for.
+    /// Reads a path with an accepted media type; returns the body.
     pub(crate) async fn read(&self, path: &str, accept: &str) -> Result<Vec<u8>, Failure> {
         let request = self.http.get(format!("{}{path}", self.server)).header("accept", accept);
         Ok(request.send().await?.error_for_status()?.bytes().await?.to_vec())
@@ -93,14 +93,14 @@ impl Client {
         Ok(())
     }
 
-    /// Creates a ConfigMap in namespace `default`; its name.
+    /// Creates a ConfigMap in namespace `default`; returns its path.
     pub(crate) async fn create_config_map(&self, name: &str, value: &str) -> Result<String, Failure> {
         let object = json!({"metadata": {"name": name}, "data": {"value": value}});
         self.create("/api/v1/namespaces/default/configmaps", object).await?;
         Ok(name.to_owned())
     }
 
-    /// As [`Client::create_config_map`], for a load.
+    /// Performs [`Client::create_config_map`] for a load.
     pub(crate) async fn create_config_map_of(&self, name: String, value: &str) -> Result<(), Failure> {
         self.create_config_map(&name, value).await.map(drop)
     }
@@ -122,7 +122,7 @@ impl Client {
     }
 }
 
-/// Path of the InternalSecrets of a namespace.
+/// Returns the path of the InternalSecrets of a namespace.
 pub(crate) fn internal_secrets(namespace: &str) -> String {
     format!("/apis/core.gardener.cloud/v1beta1/namespaces/{namespace}/internalsecrets")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Many clients at once, and how long each of their requests took.
+//! Many concurrent clients, and the latencies of their requests.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -8,22 +8,22 @@ use futures::{StreamExt as _, TryStreamExt as _};
 
 use crate::Failure;
 
-/// How long requests took.
+/// Latencies of requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latencies {
     milliseconds: Vec<f64>,
-    /// From the first request to the last answer.
+    /// Wall time from the first request to the last answer.
     wall: Duration,
     /// Requests a second.
     pub(crate) per_second: f64,
     /// Median, in milliseconds.
     pub(crate) p50: f64,
-    /// 99th of a hundred, in milliseconds.
+    /// 99th percentile, in milliseconds.
     pub(crate) p99: f64,
 }
 
 impl Latencies {
-    /// Of requests that were made within a span of wall time.
+    /// Calculates the latencies of requests that were made within a span of wall time.
     pub(crate) fn new(mut milliseconds: Vec<f64>, wall: Duration) -> Self {
         milliseconds.sort_by(f64::total_cmp);
         let per_second = milliseconds.len() as f64 / wall.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -41,8 +41,8 @@ impl Latencies {
     }
 }
 
-/// Lets `clients` make one request after the other for a span of wall time; each request gets a name that no
-/// other has, also of a run with another number of clients.
+/// Lets `clients` make one request after the other for a span of wall time; each request gets a unique name, also among runs with
+/// another number of clients.
 pub(crate) async fn run<F, R>(
     clients: usize,
     lasts: Duration,

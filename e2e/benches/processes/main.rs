@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The benchmarks of a landscape that runs, as a client sees it: `cargo xtask bench processes [quick|full]`.
+//! The benchmarks of a running landscape, as a client measures it: `cargo xtask bench processes [quick|full]`.
 //!
-//! One table, and one line of JSON at the end. Runs `terrarium` of the release profile; etcd, if it is on the PATH,
-//! takes the same writes on the same disk in the same run. `quick` is for a glance; the default takes up to half an hour
-//! and ends with 1,000 working Shoots, or as many as there are after a quarter of one; `full` waits for all of them.
+//! Prints one table, and one line of JSON at the end. Runs `terrarium` of the release profile; etcd, if it is on the PATH, takes
+//! the same writes on the same disk in the same run. `quick` gives a rough result; the default takes up to half an hour and ends
+//! with 1,000 working Shoots, or as many as exist after a quarter of an hour; `full` waits for all of them.
 //!
-//! Everything but the 1,000 working Shoots is measured for both forms: components inside the host's process, then processes
-//! of their own, whose lines end with `processes`. Writes, reads, lists and watches are measured once more without
-//! authorization (`up --authorization=always-allow`), inside; these lines end with `always-allow`.
+//! Everything except the 1,000 working Shoots is measured for both forms: components inside the host's process, then processes of
+//! their own, whose lines end with `processes`. Writes, reads, lists and watches are measured once more without authorization
+//! (`up --authorization=always-allow`), inside; these lines end with `always-allow`.
 //!
 //! With `TERRARIUM_BENCH_GARDENER_APISERVER`, a path, the same requests are made to that real gardener-apiserver on etcd, too.
 //!
-//! A machine may be slow: what does not come about in its time is said with how far it came, what fails is said with why,
-//! and the rest is measured all the same.
+//! A machine may be slow: a measurement that exceeds its time is reported with its progress, a failed one with its reason, and
+//! the rest is measured nevertheless.
 //!
 //! **Tour.** [`client`] requests with the kubeconfig that `up` wrote; [`load`] many clients at once, and their latencies;
 //! [`peers`] etcd and the disk; [`real`] a real gardener-apiserver; [`shoots`] creating, listing and watching.
@@ -35,20 +35,20 @@ use terrarium_e2e::sandbox::Sandbox;
 use client::Client;
 use load::Latencies;
 
-/// What went wrong, in words.
+/// Error with a text for the user.
 type Failure = Box<dyn std::error::Error>;
 
 #[derive(Debug)]
 struct Size {
-    /// How long each load lasts.
+    /// Duration of each load, in seconds of wall time.
     seconds: u64,
-    /// How many Shoots are created and awaited, one run after the other, and for how many seconds at most.
+    /// Numbers of Shoots that are created and awaited, one run after the other, and the maximum duration of each run in seconds.
     created: &'static [(usize, u64)],
-    /// The same at the end of everything, in a landscape of their own, which they keep busy if they are not done in time.
+    /// The same at the end of the benchmark, in a landscape of its own, which is still busy if they are not ready in time.
     working: Option<(usize, u64)>,
-    /// Shoots that work: created with an hour, then this number of days.
+    /// Number of working Shoots, which are created within an hour, and the following number of days.
     worked: (usize, u32),
-    /// How many Shoots without a seed are listed.
+    /// Number of listed Shoots without a seed.
     listed: usize,
     watchers: usize,
 }
@@ -71,15 +71,15 @@ const FULL: Size = Size {
     watchers: 1000,
 };
 
-/// Forms of the components, and the word that lines about them end with.
+/// Forms of the components, and the suffix of lines about them.
 const FORMS: [(&str, &str); 2] = [("inside", ""), ("processes", "processes")];
 /// Ticks of `/proc/PID/stat` in a second, on all architectures of Linux that Rust's standard library supports.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// Clients that write at the same time.
+/// Numbers of concurrent writing clients.
 const CLIENTS: [usize; 3] = [1, 16, 128];
-/// Bytes of data of a written object.
+/// Size of a written object's data, in bytes.
 const VALUE: usize = 1000;
-/// Events a second that watchers are sent.
+/// Number of events a second that watchers receive.
 const EVENTS_PER_SECOND: u32 = 500;
 
 fn main() -> ExitCode {
@@ -103,7 +103,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// A line of the table, and the same for machines. Behind each key and each text stands what is special about the landscape.
+/// A line of the table, and the same for machines. Each key and each text has a suffix with the special property of the
+/// landscape.
 struct Report {
     lines: serde_json::Map<String, Value>,
     special: &'static str,
@@ -120,14 +121,14 @@ impl Report {
         self.lines.insert(key, value);
     }
 
-    /// A part that could not be measured.
+    /// Reports a part that could not be measured.
     fn failed(&mut self, key: &str, what: &str, failure: &dyn std::fmt::Display) {
         let reason = failure.to_string();
         let reason = reason.lines().next().unwrap_or_default();
         self.line(key, &format!("{what:<52} not measured: {reason}"), json!({"failed": reason}));
     }
 
-    /// Shoots that were created, and how many of them got ready in time.
+    /// Reports the number of created Shoots, and how many of them were ready in time.
     fn created(&mut self, count: usize, created: Result<shoots::Created, Failure>) {
         let key = format!("create{count}Shoots");
         let text = format!("{count} Shoots from the first create to the last `Succeeded`");
@@ -176,13 +177,13 @@ async fn measure(size: &Size) -> Result<(), Failure> {
         let sandbox = Sandbox::new(&binaries()?, &folder);
         sandbox.terrarium(&["up"]);
         if let Err(failure) = real::beside(&mut report, &sandbox, &folder, Path::new(&program), lasts).await {
-            report.failed("real", "beside a real gardener-apiserver", &failure);
+            report.failed("real", "compared with a real gardener-apiserver", &failure);
         }
     }
     if let Some((count, seconds)) = size.working {
         let sandbox = Sandbox::new(&binaries()?, &folder);
         sandbox.terrarium(&["up"]);
-        // A gardenlet takes 250 Shoots unless it is told otherwise.
+        // A gardenlet accepts 250 Shoots by default.
         sandbox.terrarium(&["config", "set", "gardenlet", &format!("resources.capacity.shoots={count}")]);
         let client = Client::of(&sandbox.kubeconfig())?;
         shoots::prepare(&client).await?;
@@ -194,7 +195,7 @@ async fn measure(size: &Size) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Starts of a landscape, and creations of Shoots in it.
+/// Measures starts of a landscape, and creations of Shoots in it.
 async fn begun(report: &mut Report, size: &Size, folder: &Path, form: &str) -> Result<(), Failure> {
     let sandbox = Sandbox::new(&binaries()?, folder);
     let started = Instant::now();
@@ -216,7 +217,7 @@ async fn begun(report: &mut Report, size: &Size, folder: &Path, form: &str) -> R
     Ok(())
 }
 
-/// The same landscape time in each form: Shoots that are created, and days of their maintenance.
+/// Measures the same landscape time in each form: Shoots that are created, and days of their maintenance.
 async fn worked(report: &mut Report, size: &Size, folder: &Path, form: &str) -> Result<(), Failure> {
     let (count, days) = size.worked;
     let sandbox = Sandbox::new(&binaries()?, folder);
@@ -251,9 +252,9 @@ async fn worked(report: &mut Report, size: &Size, folder: &Path, form: &str) -> 
     Ok(())
 }
 
-/// Lists, watches, writes and reads in a new landscape without working Shoots.
+/// Measures lists, watches, writes and reads in a new landscape without working Shoots.
 ///
-/// `etcd`: where etcd may take the same writes.
+/// `etcd`: folder in which etcd takes the same writes.
 async fn served(
     report: &mut Report,
     size: &Size,
@@ -272,7 +273,7 @@ async fn served(
     Ok(())
 }
 
-/// `folder`: where etcd may take the same writes.
+/// `folder`: folder in which etcd takes the same writes.
 async fn writes_and_reads(report: &mut Report, client: &Client, folder: Option<&Path>, lasts: Duration) {
     if let Err(failure) = writes(report, client, folder, lasts).await {
         report.failed("writes", "writes", &failure);
@@ -282,7 +283,7 @@ async fn writes_and_reads(report: &mut Report, client: &Client, folder: Option<&
     }
 }
 
-/// Shoots that are only there: memory, and lists of them.
+/// Measures Shoots without a seed: memory, and lists of them.
 async fn listed(report: &mut Report, client: &Client, sandbox: &Sandbox, count: usize) {
     let mut there = 0;
     for until in [1000, count] {
@@ -309,7 +310,7 @@ async fn listed(report: &mut Report, client: &Client, sandbox: &Sandbox, count: 
     }
 }
 
-/// An exact read of the past.
+/// Measures an exact read of the past.
 fn at(report: &mut Report, sandbox: &Sandbox, revision: &str) {
     let what = format!("`at {revision} get shoots -A`: an exact read of the past");
     let began = Instant::now();
@@ -352,7 +353,7 @@ async fn reads(report: &mut Report, client: &Client, lasts: Duration) -> Result<
     Ok(())
 }
 
-/// Acknowledged writes: straight to the host, through gardener-apiserver, and the same into etcd.
+/// Measures acknowledged writes: directly to the host, through gardener-apiserver, and the same into etcd.
 async fn writes(report: &mut Report, client: &Client, folder: Option<&Path>, lasts: Duration) -> Result<(), Failure> {
     let value = "x".repeat(VALUE);
     let etcd = match folder {
@@ -379,7 +380,7 @@ async fn writes(report: &mut Report, client: &Client, folder: Option<&Path>, las
     Ok(())
 }
 
-/// Memory of the host and its processes; what they share is counted once.
+/// Reports memory of the host and its processes; shared memory is counted once.
 fn memory(report: &mut Report, sandbox: &Sandbox, key: &str, what: &str) {
     let processes = sandbox.processes();
     let kilobytes: u64 = processes.iter().map(|pid| pss(*pid)).sum();
@@ -387,12 +388,12 @@ fn memory(report: &mut Report, sandbox: &Sandbox, key: &str, what: &str) {
     report.line(&format!("{key}Memory"), &text, json!({"kibibytes": kilobytes, "processes": processes.len()}));
 }
 
-/// Processor time of the host and its processes, in seconds.
+/// Returns processor time of the host and its processes, in seconds.
 fn processor_seconds(sandbox: &Sandbox) -> f64 {
     sandbox.processes().into_iter().map(processor_ticks).sum::<u64>() as f64 / TICKS_PER_SECOND
 }
 
-/// Ticks of processor time of a process; 0 for one that has just ended.
+/// Returns ticks of processor time of a process; 0 for one that has just ended.
 fn processor_ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The name of the program, in parentheses, may have spaces. After it: state and ten numbers, then utime and stime.
@@ -400,14 +401,14 @@ fn processor_ticks(pid: u32) -> u64 {
     rest.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// Kibibytes that a process takes, its part of what it shares; one that has just ended takes none.
+/// Returns the proportional set size of a process in kibibytes; 0 for one that has just ended.
 fn pss(pid: u32) -> u64 {
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
     let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
     pss.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Where the release build's programs are.
+/// Returns the folder of the release build's programs.
 fn binaries() -> Result<PathBuf, Failure> {
     let bench = std::env::current_exe()?;
     let folder = bench.ancestors().nth(2).ok_or("a benchmark lies two levels below the profile's folder")?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the figures are compared with: the disk, and etcd on it.
+//! Reference values for the figures: the disk, and etcd on it.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -15,10 +15,10 @@ use serde_json::json;
 use crate::Failure;
 use crate::load::Latencies;
 
-/// How long etcd may take to answer for the first time.
+/// Maximum wall time until etcd's first answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Appends 4 KiB and syncs, again and again.
+/// Appends 4 KiB and syncs, repeatedly.
 pub(crate) fn fdatasyncs(folder: &Path, lasts: Duration) -> Result<Latencies, Failure> {
     let path = folder.join("syncs");
     let mut file = File::create(&path)?;
@@ -34,7 +34,7 @@ pub(crate) fn fdatasyncs(folder: &Path, lasts: Duration) -> Result<Latencies, Fa
     Ok(Latencies::new(milliseconds, began.elapsed()))
 }
 
-/// An etcd with one member, spoken to through its JSON gateway. Dropping it ends it.
+/// An etcd with one member, accessed by its JSON gateway. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Etcd {
     process: Child,
@@ -69,17 +69,17 @@ impl Etcd {
         }
     }
 
-    /// Where clients ask.
+    /// Returns the URL for clients.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Its process.
+    /// Returns its process ID.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Puts a value; the answer comes when it is durable.
+    /// Puts a value; returns when it is durable.
     pub(crate) async fn put(&self, key: String, value: &str) -> Result<(), Failure> {
         let body = json!({"key": STANDARD.encode(key), "value": STANDARD.encode(value)});
         let response = self.client.post(format!("{}/v3/kv/put", self.address)).body(body.to_string()).send().await?;
@@ -95,7 +95,7 @@ impl Drop for Etcd {
     }
 }
 
-/// A port that nobody listens on.
+/// Returns a port that is free.
 pub(crate) fn free_port() -> Result<u16, Failure> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

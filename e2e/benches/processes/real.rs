@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A real gardener-apiserver on etcd, and the same requests to it and to a landscape.
 //!
-//! Its Kubernetes API server, which it asks for namespaces and for who may do what, is the landscape: the real binary finds
-//! there what it finds in a garden cluster. Requests go straight to it, but to ours through the host, as everybody's do.
+//! The landscape is its Kubernetes API server, from which it requests namespaces and authorization decisions: the real binary
+//! finds there everything that a garden cluster has. Requests go directly to it, but to our gardener-apiserver through the host,
+//! as requests of all clients do.
 
 use std::fs::File;
 use std::path::Path;
@@ -27,9 +28,9 @@ pub(crate) const PROGRAM: &str = "TERRARIUM_BENCH_GARDENER_APISERVER";
 const CLIENTS: [usize; 3] = [1, 16, 64];
 /// Clients that read or patch at the same time.
 const READERS: usize = 16;
-/// Objects of a list.
+/// Number of objects of a list.
 const LISTED: usize = 5_600;
-/// How long it may take to answer for the first time.
+/// Maximum wall time until its first answer.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A real gardener-apiserver. Dropping it ends it.
@@ -87,7 +88,7 @@ impl Drop for GardenerApiserver {
     }
 }
 
-/// The same requests to a new landscape and to the real one, load by load in turn.
+/// Sends the same requests to a new landscape and to the real one, load by load in turn.
 pub(crate) async fn beside(
     report: &mut Report,
     sandbox: &Sandbox,
@@ -150,7 +151,7 @@ pub(crate) async fn beside(
 }
 
 impl Report {
-    /// The same load on a landscape and on the real one.
+    /// Reports the same load on a landscape and on the real one.
     fn beside(&mut self, key: &str, what: &str, rates: &[Latencies]) {
         let [ours, theirs] = rates else { return };
         let ratio = ours.per_second / theirs.per_second.max(f64::MIN_POSITIVE);
@@ -166,12 +167,12 @@ impl Report {
     }
 }
 
-/// The number of the client that makes the request with this name ([`load::run`]).
+/// Returns the number of the client that makes the request with this name ([`load::run`]).
 fn client_of(name: &str) -> &str {
     name.split('-').nth(1).unwrap_or_default()
 }
 
-/// Lists all InternalSecrets of a namespace: wall time in seconds.
+/// Lists all InternalSecrets of a namespace; returns wall time in seconds.
 async fn list(client: &Client, namespace: &str) -> Result<f64, Failure> {
     let began = Instant::now();
     let list: Value = serde_json::from_slice(&client.read(&internal_secrets(namespace), "application/json").await?)?;

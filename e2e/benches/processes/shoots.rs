@@ -16,18 +16,18 @@ use crate::load::Latencies;
 
 const SHOOTS: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// Creations under way at the same time.
+/// Number of concurrent creations.
 const AT_ONCE: usize = 16;
-/// Wall time that a step may take.
+/// Maximum wall time of a step.
 const PATIENCE: Duration = Duration::from_mins(15);
-/// How long a watcher hears nothing before what it misses counts as lost.
+/// Wall time without an event after which missing events count as lost.
 const SILENCE: Duration = Duration::from_secs(20);
-/// Watches on one connection.
+/// Number of watches on one connection.
 const PER_CONNECTION: usize = 50;
 const LOOK: Duration = Duration::from_millis(20);
 const PARTIAL: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-/// Applies what Shoots need: CloudProfile, Project, credentials; the manifests of the end-to-end tests.
+/// Applies the objects that Shoots require: CloudProfile, Project, credentials; the manifests of the end-to-end tests.
 pub(crate) async fn prepare(client: &Client) -> Result<(), Failure> {
     for (file, waits) in [("garden", true), ("shoot", false)] {
         let path = format!("{}/landscape/{file}.yaml", env!("CARGO_MANIFEST_DIR"));
@@ -52,7 +52,7 @@ pub(crate) async fn prepare(client: &Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A CloudProfile whose versions do not expire: this landscape lives in the present.
+/// Returns a CloudProfile whose versions do not expire: this landscape runs at the present time.
 fn undated(mut profile: Value) -> Value {
     for version in profile["spec"]["kubernetes"]["versions"].as_array_mut().into_iter().flatten() {
         if let Some(fields) = version.as_object_mut() {
@@ -90,11 +90,11 @@ fn shoot(name: &str) -> Result<Value, Failure> {
 pub(crate) struct Created {
     /// Wall time, in seconds.
     pub(crate) seconds: f64,
-    /// How many are `Succeeded`.
+    /// Number of Shoots that are `Succeeded`.
     pub(crate) done: usize,
 }
 
-/// Revision of the log, as of now.
+/// Returns the present revision of the log.
 pub(crate) async fn revision(client: &Client) -> Result<String, Failure> {
     let list = client.read(&format!("{SHOOTS}?limit=1"), "application/json").await?;
     let list: Value = serde_json::from_slice(&list)?;
@@ -110,7 +110,7 @@ pub(crate) async fn create_and_await(client: &Client, count: usize, lasts: Durat
         Lines::of(client.send(Method::GET, &format!("{SHOOTS}?watch=true&resourceVersion={version}"), None).await?);
     let mut left = names.clone();
     let both = futures::future::try_join(create_all(client, &names, |_| {}), succeeded(watch, &mut left));
-    // A Shoot that is not done in time is counted.
+    // A Shoot that is not ready in time is counted as such.
     if let Ok(ended) = tokio::time::timeout(lasts, both).await {
         ended?;
     }
@@ -139,7 +139,7 @@ async fn create_all(client: &Client, names: &BTreeSet<String>, change: impl Fn(&
     Ok(())
 }
 
-/// Takes those that are `Succeeded` out of `left` until none is.
+/// Removes Shoots that are `Succeeded` from `left` until it is empty.
 async fn succeeded(mut watch: Lines, left: &mut BTreeSet<String>) -> Result<(), Failure> {
     while !left.is_empty() {
         let event = watch.next().await?.ok_or("the watch ended")?;
@@ -152,20 +152,20 @@ async fn succeeded(mut watch: Lines, left: &mut BTreeSet<String>) -> Result<(), 
     Ok(())
 }
 
-/// Creates Shoots that no scheduler looks after: they are only there.
+/// Creates Shoots that no scheduler handles: they cause no work.
 pub(crate) async fn create_without_seed(client: &Client, numbers: Range<usize>) -> Result<(), Failure> {
     let names = numbers.map(|number| format!("idle-{number}")).collect();
     create_all(client, &names, |shoot| shoot["spec"]["schedulerName"] = "nobody".into()).await
 }
 
-/// How Shoots are listed: key, what, media type, objects a page (0: all).
+/// Kinds of lists: key, description, media type, objects a page (0: all).
 pub(crate) const LISTS: [(&str, &str, &str, usize); 3] = [
     ("listFull", "in one", "application/json", 0),
     ("listPaged", "500 a page", "application/json", 500),
     ("listMetadata", "metadata only", PARTIAL, 0),
 ];
 
-/// Lists all Shoots: wall time in seconds, bytes.
+/// Lists all Shoots; returns wall time in seconds, and bytes.
 pub(crate) async fn list(client: &Client, accept: &str, limit: usize) -> Result<(f64, usize), Failure> {
     let began = Instant::now();
     let (mut bytes, mut token) = (0, String::new());
@@ -185,17 +185,17 @@ pub(crate) async fn list(client: &Client, accept: &str, limit: usize) -> Result<
     Ok((began.elapsed().as_secs_f64(), bytes))
 }
 
-/// What watchers saw.
+/// Measurements of watchers.
 pub(crate) struct Watched {
-    /// From the request to each delivery.
+    /// Time from the request to each delivery.
     pub(crate) latencies: Latencies,
-    /// How fast events were really made.
+    /// Actual rate of events.
     pub(crate) events_per_second: f64,
-    /// Events that some watcher did not get.
+    /// Number of events that some watcher did not get.
     pub(crate) lost: usize,
 }
 
-/// Changes one object again and again while many watch it.
+/// Changes one object repeatedly while many clients watch it.
 pub(crate) async fn watch(
     client: &Client,
     watchers: usize,
@@ -217,7 +217,7 @@ pub(crate) async fn watch(
     let started = Instant::now();
     let total = per_second * u32::try_from(lasts.as_secs())?;
     let writer = async {
-        // A write is acknowledged when it is durable: one after the other would wait for the disk.
+        // A write is acknowledged when it is durable: sequential writes would wait for the disk.
         let mut writes = futures::stream::iter(1..=total)
             .map(|number| async move {
                 let due = started + Duration::from_secs(1) / per_second * number;
@@ -245,7 +245,7 @@ pub(crate) async fn watch(
     })
 }
 
-/// Latencies of one watcher, in milliseconds, until all events came, or none for a while.
+/// Returns the latencies of one watcher, in milliseconds, when all events were received, or none for [`SILENCE`].
 async fn deliveries(mut watch: Lines, began: Instant, total: usize) -> Result<Vec<f64>, Failure> {
     let mut milliseconds = Vec::new();
     while milliseconds.len() < total {

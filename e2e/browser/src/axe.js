@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What axe-core finds wrong with a page. An expression that gives a promise of a list of texts: `axe RULE: what is wrong, where`.
+// Violations that axe-core finds in a page. The expression returns a promise of a list of texts: `axe RULE: violation, place`.
 axe.run(document, {
   runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
   resultTypes: ["violations"],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a page for people who use it otherwise than by sight and pointer (WCAG 2.2 AA, as far as a program can
-// tell). An expression that gives a list of texts: `RULE: what is wrong, where`.
+// Barriers of a page for users without sight or pointer (WCAG 2.2 AA, as far as a program can check). The expression returns
+// a list of texts: `RULE: violation, place`.
 (() => {
   const wrong = [];
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -106,7 +106,7 @@
   for (const it of all("input[type=range]").filter(shown)) if (!it.getAttribute("aria-valuetext")) say("slider", "no aria-valuetext", it);
   if (document.body.dataset.live && !all("[aria-live=polite]").length) say("live", "no polite live region");
 
-  // --- what is scrolled can be reached by keys ------------------------------------------------------------------------
+  // --- scrollable areas are reachable by keyboard ------------------------------------------------------------------------
   for (const it of all("main *").filter(shown)) {
     const style = getComputedStyle(it);
     const scrolls = /auto|scroll/.test(style.overflowX + style.overflowY) && (it.scrollWidth > it.clientWidth + 1 || it.scrollHeight > it.clientHeight + 1);
@@ -116,7 +116,7 @@
   // --- size of targets: 24 pixels, or as much room around ---------------------------------------------------------------
   const targets = operable.filter((it) => !unseen(it) && !it.matches(".skip, [tabindex='0']:not([role=slider])"));
   const boxes = targets.map((it) => {
-    // What a label is of is clicked on it, too.
+    // A click on a label activates its control, too.
     const box = it.getBoundingClientRect();
     return { it, box, x: box.left + box.width / 2, y: box.top + box.height / 2, small: Math.min(box.width, box.height) < 23.5 };
   }).filter(({ box }) => box.width > 0);
@@ -148,7 +148,7 @@
     return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
   };
   const ratio = (one, other) => { const [a, b] = [light(one), light(other)]; return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); };
-  // Every ground that may be behind something: a striped one has several.
+  // All possible backgrounds of an element: a striped one has several.
   const grounds = (it) => {
     for (let at = it; at; at = at.parentElement) {
       const style = getComputedStyle(at);
@@ -190,7 +190,7 @@
     if (worst < 3) say("contrast", "a mark has " + worst.toFixed(2) + " instead of 3", it);
   }
 
-  // --- focus: it is seen, and not behind the bar ---------------------------------------------------------------------------
+  // --- focus: visible, and not behind the bar ---------------------------------------------------------------------------
   const before = document.activeElement, [left, top] = [scrollX, scrollY];
   const bar = document.getElementById("timebar");
   for (const it of operable.filter((it) => it.tabIndex >= 0 && !unseen(it)).slice(0, 400)) {

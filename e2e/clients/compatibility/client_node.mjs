@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the JavaScript client `@kubernetes/client-node` does with an API server.
+// Requests of the JavaScript client `@kubernetes/client-node` to an API server.
 //
 // usage: node client_node.mjs FOLDER_OF_NODE_MODULES GARDEN_KUBECONFIG SHOOT_KUBECONFIG
 //

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What Helm does with an API server, one line a case: `ok<TAB>AREA<TAB>CASE`, or `failed<TAB>AREA<TAB>CASE<TAB>REASON`.
+# Requests of Helm to an API server, one line a case: `ok<TAB>AREA<TAB>CASE`, or `failed<TAB>AREA<TAB>CASE<TAB>REASON`.
 #
 # usage: helm.sh HELM SHOOT_KUBECONFIG FOLDER
 #
-# The cluster has nodes. The chart is the one that `helm create` makes.
+# The cluster has nodes. The chart is the output of `helm create`.
 set -u
 helm=$1 shoot=$2 folder=$3
 mkdir -p "$folder"
@@ -14,7 +14,7 @@ space=compat-$("$helm" version --short | sed 's/^v\([0-9]*\).*/helm\1/')
 rm -rf chart
 "$helm" create chart >/dev/null || exit 2
 
-# check AREA CASE PATTERN WORD…: Helm succeeds and prints what matches.
+# check AREA CASE PATTERN WORD…: Helm succeeds and its output matches.
 check() {
   local area=$1 name=$2 pattern=$3 output code
   shift 3

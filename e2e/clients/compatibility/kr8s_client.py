@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python client `kr8s` does with an API server.
+"""Requests of the Python client `kr8s` to an API server.
 
 usage: kr8s_client.py GARDEN_KUBECONFIG SHOOT_KUBECONFIG
 

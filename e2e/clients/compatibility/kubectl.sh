@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What kubectl does with an API server, one line a case: `ok<TAB>AREA<TAB>CASE`, or `failed<TAB>AREA<TAB>CASE<TAB>REASON`.
+# Requests of kubectl to an API server, one line a case: `ok<TAB>AREA<TAB>CASE`, or `failed<TAB>AREA<TAB>CASE<TAB>REASON`.
 #
 # usage: kubectl.sh KUBECTL GARDEN_KUBECONFIG SHOOT_KUBECONFIG FOLDER
 #
@@ -16,7 +16,7 @@ export HOME=$folder
 k() { timeout 60 "$kubectl" --cache-dir "$folder/cache" --kubeconfig "$shoot" --namespace "$space" "$@"; }
 g() { timeout 60 "$kubectl" --cache-dir "$folder/cache-garden" --kubeconfig "$garden" --namespace garden-demo "$@"; }
 
-# check AREA CASE PATTERN COMMAND…: the command succeeds and prints what matches. With PATTERN `!…` it fails.
+# check AREA CASE PATTERN COMMAND…: the command succeeds and its output matches. With PATTERN `!…` it fails.
 check() {
   local area=$1 name=$2 pattern=$3 output code
   shift 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python client `kubernetes` does with an API server.
+"""Requests of the Python client `kubernetes` to an API server.
 
 usage: kubernetes_client.py GARDEN_KUBECONFIG SHOOT_KUBECONFIG
 

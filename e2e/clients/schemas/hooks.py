@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What schemathesis has to know of Kubernetes' API: a watch lasts, and some server errors are the right answers."""
+"""Hooks of schemathesis for Kubernetes' API: a watch lasts, and some server errors are correct answers."""
 
 import json
 
 import schemathesis
 
-# Code and a part of the message: the real API server answers these, too. So it does with errors of Go that are no Status: 500
-# without a reason.
+# Code and a part of the message: the real API server returns these, too. It also returns 500 without a reason, for errors of Go
+# that are not a Status.
 RIGHT = (
     (504, "Timeout: Too large resource version"),
     (500, "could not find referenced "),
@@ -17,7 +17,7 @@ RIGHT = (
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """A watch without an end would be judged as a request that hangs: it ends after a second."""
+    """Limits watches to a second: one without an end would count as a request that hangs."""
     query = case.query
     if isinstance(query, dict) and "watch" in query:
         query["timeoutSeconds"] = 1
@@ -25,7 +25,7 @@ def before_call(context, case, kwargs):
 
 @schemathesis.check
 def no_server_error(context, response, case):
-    """Every answer is the client's doing."""
+    """Fails for server errors that the real API server does not have."""
     if response.status_code < 500:
         return
     try:

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The container engine: the one that answers, or one that is started for the tests.
+//! The container engine: a running one, or one that is started for the tests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Where clients look for the engine, unless it is at its usual place.
+/// Environment variable with the engine's address, if that is not the default.
 pub const HOST: &str = "DOCKER_HOST";
-/// Whether tests need an engine: with [`REQUIRED`] a missing one is a failure, otherwise they are skipped.
+/// Environment variable that decides whether tests need an engine: with [`REQUIRED`] a missing one is a failure, otherwise they
+/// are skipped.
 pub const NEEDED: &str = "TERRARIUM_TEST_CONTAINERS";
-/// See [`NEEDED`].
+/// Value of [`NEEDED`].
 pub const REQUIRED: &str = "required";
 
-/// How often it is looked whether a new engine answers, and the time between two looks.
+/// Maximum number of checks whether a new engine answers, and the time between two of them.
 const LOOKS: u32 = 300;
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -24,13 +25,13 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Value of [`HOST`] for clients.
+    /// Returns the value of [`HOST`] for clients.
     pub fn host(&self) -> String {
         format!("unix://{}", self.folder.join("docker.sock").display())
     }
 
-    /// Starts one that keeps everything in a folder, and waits until it answers. It makes the networks of containers, so
-    /// it takes the rights of an administrator.
+    /// Starts an engine that keeps all its data in a folder, and waits until it answers. It creates networks of containers, so it
+    /// needs root.
     ///
     /// # Errors
     /// It cannot be started, or ends, or does not answer; its last line.
@@ -73,17 +74,17 @@ fn pause() {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // It ends its containers, and its networks; killed, it would leave them behind.
+        // It ends its containers, and removes its networks; killed, it would leave them behind.
         let _ = Command::new("kill").arg(self.child.id().to_string()).status();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Whether an engine answers: the one at an address, or the usual one.
+/// Checks that an engine answers: the one at an address, or the default one.
 ///
 /// # Errors
-/// Why not.
+/// No engine answers: the reason.
 pub fn answers(host: Option<&str>) -> Result<(), String> {
     let mut command = Command::new("docker");
     command.args(["info", "--format", "{{.ServerVersion}}"]);

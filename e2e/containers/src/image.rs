@@ -2,17 +2,17 @@
 //! Content of an image: executables, and the shared libraries that they need.
 //!
 //! The executables are those of any other build, which are linked dynamically. Static ones would need a second build of
-//! everything, with another target or other flags, and would find names in another way than the one that is tested
-//! everywhere else. So the image holds the loader and the handful of libraries that `ldd` names, at the same paths.
+//! everything, with another target or other flags, and would resolve names in another way than the tested ones. So the image has
+//! the loader and the few libraries that `ldd` lists, at the same paths.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What an image is made of.
+/// Content of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Files of this machine, and where they are in the image.
+    /// Files of this machine, and their paths in the image.
     pub files: Vec<(PathBuf, String)>,
 }
 
@@ -30,7 +30,7 @@ impl Image {
             let output =
                 Command::new("ldd").arg(executable).output().map_err(|error| format!("cannot run ldd: {error}"))?;
             let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-            // It fails for an executable that needs nothing.
+            // It fails for an executable that needs no library.
             let libraries = libraries(&said).map_err(|error| format!("{}: {error}", executable.display()))?;
             let name = executable.file_name().unwrap_or_default().to_string_lossy();
             files.push((executable.clone(), format!("/{name}")));
@@ -41,12 +41,12 @@ impl Image {
         Ok(Self { files })
     }
 
-    /// Place of a file in the context.
+    /// Returns the path of a file in the context.
     pub fn in_context(target: &str) -> String {
         format!("{ROOT}{target}")
     }
 
-    /// The Dockerfile, with labels.
+    /// Returns the Dockerfile, with labels.
     pub fn dockerfile(&self, labels: &[(&str, &str)]) -> String {
         let labels = labels.iter().map(|(name, value)| format!("LABEL {name}={value:?}\n"));
         let labels = labels.collect::<Vec<_>>().concat();
@@ -78,7 +78,7 @@ impl Image {
     }
 }
 
-/// Paths of the libraries that `ldd` names.
+/// Returns the paths of the libraries that `ldd` lists.
 fn libraries(said: &str) -> Result<Vec<String>, String> {
     let mut paths = Vec::new();
     for line in said.lines().map(str::trim) {

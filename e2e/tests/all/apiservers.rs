@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Several gardener-apiservers, some of which die, and versions that must not run beside one another.
+//! Several gardener-apiservers, some of which are killed, and versions that the rules refuse together.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,16 +15,16 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use crate::support::{administrator, container, manifest, sandbox, send, signal, until_pods, until_pods_in};
 
-/// Clients that write at once.
+/// Number of concurrent writing clients.
 const CLIENTS: usize = 4;
-/// Writes that each client gets an answer to, before the kill and after it.
+/// Number of writes of each client that are answered, before the kill and after it.
 const WRITES: usize = 20;
-/// Within which everything is over, or the test has failed.
+/// Maximum wall time of each step.
 const LIMIT: TimeDelta = TimeDelta::seconds(90);
 
 const EXPOSURE_CLASSES: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses";
 
-/// Writes until it was told to stop and has enough answers; the names that were acknowledged.
+/// Writes until it is stopped and has enough answers; returns the acknowledged names.
 async fn write(transport: Transport, client: usize, acknowledged: &AtomicUsize, killed: &AtomicBool) -> Vec<String> {
     let (mut names, mut after) = (Vec::new(), 0);
     for number in 0.. {
@@ -48,7 +48,7 @@ async fn write(transport: Transport, client: usize, acknowledged: &AtomicUsize, 
     names
 }
 
-/// Follows the collection over as many watches as it takes, until what was added is enough; over how many it took.
+/// Follows the collection over as many watches as necessary, until enough objects were added; returns the number of watches.
 async fn follow(
     transport: &Transport,
     mut version: String,
@@ -78,13 +78,13 @@ async fn follow(
                 break;
             }
         }
-        // A watch ends cleanly, behind a whole line.
+        // A watch ends cleanly, after a whole line.
         assert_eq!(String::from_utf8_lossy(&rest), "");
     }
     watches
 }
 
-/// Processes of gardener-apiserver.
+/// Returns the processes of gardener-apiserver.
 fn apiservers(sandbox: &Sandbox) -> Vec<u32> {
     let all = sandbox.processes_of("gardener-apiserver");
     assert_eq!(all.len(), 2, "two instances");
@@ -95,7 +95,7 @@ fn kill(pid: u32) {
     signal("-9", pid);
 }
 
-/// An instance that is stopped, and does not end, holds up nobody for long, and landscape time neither.
+/// A stopped instance that does not end delays neither clients for long nor landscape time.
 #[test]
 fn a_stopped_gardener_apiserver_gets_no_requests_until_it_answers() {
     let sandbox = sandbox("stopped-apiserver").with_components("processes");
@@ -107,7 +107,7 @@ fn a_stopped_gardener_apiserver_gets_no_requests_until_it_answers() {
     sandbox.terrarium(&["clock", "advance", "10m"]);
     let status = sandbox.terrarium(&["status"]);
     let dropped = |status: &str| status.lines().filter(|line| line.contains("  dropped ")).count();
-    assert_eq!(dropped(&status), 1, "nobody else is dropped for it: {status}");
+    assert_eq!(dropped(&status), 1, "no other participant is dropped: {status}");
     assert!(status.contains("gardener-apiserver-") && status.contains(": it does not answer"), "{status}");
     garden(&["apply", "-f", &manifest("garden")]);
     garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
@@ -116,7 +116,7 @@ fn a_stopped_gardener_apiserver_gets_no_requests_until_it_answers() {
     while dropped(&sandbox.terrarium(&["status"])) > 0 {
         assert!(Clock::wall().now() - begun < LIMIT, "it does not come back");
     }
-    // Both answer, and both know everything.
+    // Both answer, and both have all objects.
     for _ in 0..4 {
         assert!(garden(&["get", "projects"]).contains("Ready"));
     }
@@ -158,7 +158,7 @@ fn a_killed_gardener_apiserver_takes_nothing_that_was_acknowledged() {
         list["items"].as_array().expect("a list").iter().filter_map(|item| item["metadata"]["name"].as_str()).collect();
     let lost: Vec<&String> = written.iter().filter(|name| !there.contains(name.as_str())).collect();
     assert!(lost.is_empty(), "acknowledged, and not there: {lost:?}");
-    // What is there was seen once by who watched from the beginning.
+    // A client that watches from the beginning sees each existing object once.
     let mut seen = Vec::new();
     runtime.block_on(follow(&transport, version, &mut seen, |seen| seen.len() >= there.len()));
     let distinct: BTreeSet<&str> = seen.iter().map(String::as_str).collect();
@@ -187,7 +187,7 @@ fn a_killed_gardener_apiserver_takes_nothing_that_was_acknowledged() {
     assert_eq!(leases.lines().count(), 2, "{leases}");
 }
 
-/// The watch of a client that follows all the time ends with its instance, and goes on with the other.
+/// The watch of a client ends with its instance, and continues with the other.
 #[test]
 fn a_watch_ends_with_its_instance_and_is_resumed() {
     let sandbox = sandbox("resumed-watch").with_components("processes");
@@ -248,7 +248,7 @@ fn a_watch_ends_with_its_instance_and_is_resumed() {
         assert!(watches > 1, "every watch has lost its instance");
         let numbers: Vec<usize> = seen.iter().map(number).collect();
         assert!(numbers.is_sorted_by(|one, next| one < next), "each once and in order: {numbers:?}");
-        // A write whose answer was lost may be there, too.
+        // A write whose answer was lost may exist, too.
         let last = numbers.last().copied().expect("it saw something");
         let missed: Vec<&String> =
             written.iter().filter(|name| number(name) <= last && !seen.contains(*name)).collect();
@@ -283,13 +283,13 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
     assert_eq!(runtime(&["logs", "--previous", name]).lines().last(), Some(line.as_str()));
     let events = sandbox.kubectl(Kubectl::Newest, "garden", &["-n", "gardener-system-instances", "get", "events"]);
     assert!(events.contains("VersionSkewViolation") && events.contains(text), "{events}");
-    // The old one goes on: a new Project is taken care of.
+    // The old one continues: a new Project is reconciled.
     assert_eq!(pods.iter().filter(|pod| container(pod)["ready"] == true).count(), 1);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
     garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
 
-    // In the legal order it goes: gardener-apiserver first.
+    // In the legal order it succeeds: gardener-apiserver first.
     runtime(&["set", "image", "deployment/gardener-apiserver", "*=gardener/apiserver:v1.121.0"]);
     runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
     runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.121.0"]);
@@ -300,7 +300,7 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
     runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
     garden(&["get", "seeds"]);
 
-    // There is no way back, not even when nobody runs who is newer.
+    // A downgrade is refused even if no newer instance runs.
     runtime(&["scale", "deployment/gardener-controller-manager", "--replicas=0"]);
     until_pods(&sandbox, labels, <[_]>::is_empty);
     runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.120.0"]);
@@ -332,7 +332,7 @@ fn an_extension_newer_than_the_oldest_gardenlet_crash_loops() {
     let name = refused["metadata"]["name"].as_str().expect("a name");
     assert_eq!(seed(&["logs", "--previous", name]).lines().last(), Some(line));
     assert_eq!(pods.iter().filter(|pod| container(pod)["ready"] == true).count(), 1);
-    // An older one may run, and so may a newer one whose gardenlet is raised first.
+    // An older one may run, and so may a newer one whose gardenlet is updated first.
     seed(&["set", "image", deployment, &format!("{image}:v1.119.0")]);
     seed(&["rollout", "status", deployment, "--timeout=60s"]);
     let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());

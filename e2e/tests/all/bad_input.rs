@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What people get wrong, and landscapes that get in each other's way: one clear message, the exit code, nothing lost.
+//! Mistakes of users, and landscapes that conflict with each other: one clear message, the exit code, no loss of data.
 
 use std::fs;
 use std::io::Write;
@@ -50,7 +50,7 @@ fn a_landscape_is_not_started_where_it_cannot_be() {
 }
 
 #[test]
-fn what_contradicts_a_landscape_is_refused() {
+fn flags_that_contradict_a_landscape_are_refused() {
     let sandbox = sandbox("contradictions");
     sandbox.terrarium(&["up", "--history", "100000", "--start-time", "2023-07-27T20:00:00Z"]);
     for (flag, value) in [
@@ -78,7 +78,7 @@ fn what_contradicts_a_landscape_is_refused() {
     refused(&sandbox, &["get", "--cluster", "seed/nope", "ns"], 2, &unknown);
     refused(&sandbox, &["kubectl", "--cluster", "seed/nope", "get", "ns"], 2, &unknown);
     refused(&sandbox, &["get", "shots"], 2, &["has no kind `shots`", "hint: the nearest is `shoots`"]);
-    refused(&sandbox, &["logs", "nobody"], 2, &["no component `nobody` runs", "gardener-scheduler"]);
+    refused(&sandbox, &["logs", "unknown"], 2, &["no component `unknown` runs", "gardener-scheduler"]);
     refused(&sandbox, &["log", "--object", "a/b/c/d"], 2, &["`a/b/c/d` is no object"]);
 
     // A manifest of 2 MB, an unknown field, a wrong type.
@@ -127,7 +127,7 @@ fn two_landscapes_live_side_by_side() {
     let kubeconfig = fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
     assert!(kubeconfig.contains("terrarium-west") && !kubeconfig.contains("terrarium-east"), "{kubeconfig}");
 
-    // Who names a directory need not name what is in it.
+    // A command that names a directory does not have to name the landscape in it.
     let place = sandbox.kubeconfig().with_file_name("elsewhere").display().to_string();
     let up = sandbox.terrarium(&["up", "--landscape", "north", "--data-dir", &place]);
     in_order(&up, &[&format!("terrarium clock advance 24h --landscape north --data-dir {place} ")]);
@@ -152,7 +152,7 @@ fn an_ephemeral_landscape_is_gone_with_its_owner() {
     let directory = sandbox.directory().with_file_name(name);
     assert!(directory.exists());
     owner.kill().and_then(|()| owner.wait()).expect("it is ours");
-    // The kubeconfig held nothing else.
+    // The kubeconfig had no other entries.
     while directory.exists() || sandbox.kubeconfig().exists() {
         std::thread::yield_now();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Components as binaries of their own: their command lines, landscapes of them, files that cannot be used, and joining by hand.
+//! Components with binaries of their own: their command lines, landscapes of them, unusable files, and joining by hand.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,7 +12,7 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox, binaries};
 
 use crate::support::{in_order, sandbox};
 
-/// The binary of a component.
+/// Returns the binary of a component.
 fn binary(program: Program) -> PathBuf {
     let path = binaries().join(program.name());
     assert!(path.is_file(), "no {}: build the workspace first, as `cargo xtask test` does", path.display());
@@ -23,7 +23,7 @@ fn run(program: Program, words: &[&str]) -> Output {
     Command::new(binary(program)).args(words).stdin(Stdio::null()).output().expect("our own program")
 }
 
-/// File names of the programs of a landscape's components, in order.
+/// Returns the file names of the programs of a landscape's components, in order.
 fn programs(sandbox: &Sandbox) -> Vec<String> {
     let host = sandbox.host();
     let components = sandbox.processes().into_iter().filter(|pid| Some(*pid) != host);
@@ -35,7 +35,7 @@ fn programs(sandbox: &Sandbox) -> Vec<String> {
     names
 }
 
-/// A folder with `terrarium` and some binaries in it.
+/// Creates a folder with `terrarium` and some binaries in it.
 fn folder_with(name: &str, programs: &[Program]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -117,13 +117,13 @@ fn a_landscape_runs_the_binaries_of_its_components() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// A file beside `terrarium` that has the name of a component and is not its binary of this build is named, and `terrarium`
-/// plays the component.
+/// A file in the folder of `terrarium` that has the name of a component and is not its binary of this build is reported, and
+/// `terrarium` runs the component.
 #[test]
 fn files_that_cannot_be_used_are_named_and_replaced() {
     let folder = folder_with("binaries-mixed-programs", &[Program::Scheduler]);
     let place = |program: Program| folder.join(program.name());
-    // The same program from other sources: only the identity of its sources differs.
+    // The same program from other sources: only the hash of its sources differs.
     let provider = Program::ProviderLocal;
     let identity = String::from_utf8(run(provider, &["--build"]).stdout).expect("text");
     let (name, build) = identity.trim_end().split_once(' ').expect("name and build");
@@ -173,7 +173,7 @@ fn files_that_cannot_be_used_are_named_and_replaced() {
     let is_told = |line: &&String| line.contains(&format!("{provider}: it is of another build; terrarium plays "));
     assert!(of_builds.iter().find(is_told).is_some_and(|line| line.ends_with(remedy)), "{of_builds:?}");
 
-    // A binary that is replaced while the landscape runs is started as it was.
+    // A binary that is replaced while the landscape runs is started again in its old version.
     fs::remove_file(place(Program::Scheduler)).expect("ours");
     symlink("/bin/echo", place(Program::Scheduler)).expect("ours");
     let replaced = format!(

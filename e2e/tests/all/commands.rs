@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What commands and kubectl show of a landscape that runs by itself.
+//! Output of commands and kubectl about a landscape whose time advances by itself.
 
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::Kubectl;
 
 use crate::support::{in_order, manifest, sandbox};
 
-/// The words of kubectl, and as whom.
+/// Returns the arguments of kubectl with a user's token.
 fn with_token<'a>(token: &'a str, words: &[&'a str]) -> Vec<&'a str> {
     [words, &["--token", token.trim()]].concat()
 }
@@ -78,7 +78,7 @@ fn status_says_what_there_is() {
     assert_eq!((processes.len(), ready.count()), (8, 8), "{status}");
     assert_eq!(of(&[])["rollouts"], Value::Null);
 
-    // A roll-out that cannot end: the new process refuses its flag.
+    // A roll-out that cannot complete: the new process refuses its flag.
     let container = json!([{ "name": "gardener-scheduler", "args": ["--no-such-flag"] }]);
     let patch = json!({ "spec": { "template": { "spec": { "containers": container } } } }).to_string();
     let patch = ["-n", "garden", "patch", "deployment", "gardener-scheduler", "-p", &patch];
@@ -96,7 +96,7 @@ fn status_says_what_there_is() {
     );
 }
 
-/// Time that runs by itself goes on between what a command reads and what it orders.
+/// Time advances between a command's read and its order.
 #[test]
 fn a_state_is_waited_for_while_time_runs_by_itself() {
     let sandbox = sandbox("until");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Clients that are not ours: every kubectl that is found, and what registries have.
+//! Clients by other vendors: every installed kubectl, and clients from registries.
 //!
-//! Where a registry cannot be reached its clients are left out with a message; with `TERRARIUM_TEST_CLIENTS=required` that is
-//! a failure.
+//! If a registry cannot be reached its clients are skipped with a message; with `TERRARIUM_TEST_CLIENTS=required` that is a
+//! failure.
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "what is left out is said, and what was tried")]
 
 use std::path::Path;
@@ -14,7 +14,7 @@ use terrarium_e2e::schemas;
 
 use crate::support::{campaign, sandbox};
 
-/// What was installed; `None`: it could not be and need not, or there is no program that installs it.
+/// Returns the installed client; `None`: its installation failed and is not required, or the installing program is missing.
 #[track_caller]
 fn installed<T>(client: &str, outcome: Result<T, String>) -> Option<T> {
     match outcome {

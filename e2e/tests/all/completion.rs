@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Words that a shell completes.
+//! Shell completion.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox, binaries};
 
 use crate::support::{manifest, sandbox};
 
-/// Candidates for the last word of a line, asked for as the script of fish does.
+/// Returns the candidates for the last word of a line, requested as the script of fish does.
 fn candidates(sandbox: &Sandbox, line: &str) -> Vec<String> {
     let words: Vec<&str> = ["--"].into_iter().chain(line.split(' ')).collect();
     let answer = sandbox.terrarium_with(("TERRARIUM_COMPLETE", "fish"), &words);
@@ -62,7 +62,7 @@ fn names_of_a_landscape_are_completed() {
         check(&sandbox, line, expected);
     }
     assert_eq!(candidates(&sandbox, "terrarium up --demo=h"), ["--demo=hibernation"]);
-    // Nothing is said where nothing is found, and nothing starts.
+    // Without candidates nothing is printed, and nothing is started.
     for line in ["terrarium why --landscape other ", "terrarium why --landscape ?? ", "terrarium version what "] {
         check(&sandbox, line, &[]);
     }
@@ -74,7 +74,7 @@ fn names_of_a_landscape_are_completed() {
     assert!(sandbox.processes().is_empty());
 }
 
-/// A host that takes connections and never answers costs a moment.
+/// A host that accepts connections and never answers causes a short delay only.
 #[test]
 fn a_completion_does_not_hang_on_a_landscape() {
     let sandbox = sandbox("completion-hangs");
@@ -87,7 +87,7 @@ fn a_completion_does_not_hang_on_a_landscape() {
     assert!(found.iter().all(|word| word.starts_with('-')), "{found:?}");
 }
 
-/// The script itself, in the shell that is everywhere.
+/// The generated script itself, in the shell that every system has.
 #[test]
 fn bash_completes_with_the_script() {
     let sandbox = sandbox("completion-bash");

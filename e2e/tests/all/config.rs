@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium config`: what is read, what is changed and rolled out, and what is refused.
+//! `terrarium config`: reading, changing and rolling out configuration, and refusals.
 
 use terrarium_e2e::sandbox::Kubectl;
 
@@ -16,7 +16,7 @@ fn configuration_is_read_changed_and_edited() {
     };
     let whole = sandbox.terrarium(&["config", "get", "gardenlet"]);
     in_order(&whole, &["apiVersion: gardenlet.config.gardener.cloud/v1alpha1", "kind: GardenletConfiguration"]);
-    // What is not set is shown, and marked.
+    // Defaults are shown, and marked.
     in_order(&whole, &["syncPeriod: 1h0m0s  # default"]);
     assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "1h0m0s  # default");
     assert_eq!(get("gardenlet", "controllers.bastion.concurrentSyncs"), "null", "nothing here depends on it");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes wrong on purpose in a landscape of real processes, and what a user sees and does then.
+//! Injected faults in a landscape of real processes, and the output and actions of a user.
 
 use chrono::TimeDelta;
 use clock::Clock;
@@ -11,8 +11,8 @@ use crate::support::{in_order, manifest, sandbox};
 const TASK: &str = "task=Deploying Shoot infrastructure";
 const MAINTENANCE_OPERATION: &str = "maintenance.gardener.cloud/operation";
 
-/// A task that fails is tried again; with a code that is not retried the Shoot has Failed. Maintenance then skips the
-/// operation that waits for it and keeps it, until a retry succeeds and the next window performs it.
+/// A failed task is retried; with a code that is not retried the Shoot has Failed. Maintenance then skips the operation that
+/// waits for it and keeps it, until a retry succeeds and the next window performs it.
 #[test]
 fn a_failed_shoot_is_seen_maintained_and_retried() {
     let sandbox = sandbox("faults");
@@ -23,7 +23,7 @@ fn a_failed_shoot_is_seen_maintained_and_retried() {
     let annotate = |text: &str| demo(&["annotate", "--overwrite", "shoot", "local", text]);
     garden(&["apply", "-f", &manifest("garden")]);
     sandbox.terrarium(&["clock", "until", "2023-07-27T20:05:00Z"]);
-    // Nothing for maintenance to update.
+    // Maintenance has nothing to update.
     let shoot = std::fs::read_to_string(manifest("shoot")).expect("the manifest is there");
     let shoot = shoot.replace("1.26.4", "1.27.1").replace("934.8.0", "1096.1.0");
     demo(&["apply", "-f", &sandbox.file("shoot.yaml", &shoot)]);
@@ -92,10 +92,10 @@ fn a_failed_shoot_is_seen_maintained_and_retried() {
     assert_eq!(get(".status.lastOperation.state"), "Succeeded");
 }
 
-/// Within which everything is over, or the test has failed.
+/// Maximum wall time of each step.
 const LIMIT: TimeDelta = TimeDelta::seconds(60);
 
-/// Asks until the answer is as it should be; the answer.
+/// Repeats a question until its answer is right; returns the answer.
 #[track_caller]
 fn until(ask: impl Fn() -> String, is_right: impl Fn(&str) -> bool) -> String {
     let begun = Clock::wall().now();
@@ -112,7 +112,7 @@ fn runtime(sandbox: &Sandbox, words: &[&str]) -> String {
     sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat())
 }
 
-/// A field of the pod of a component.
+/// Returns a field of the pod of a component.
 fn of_pod(sandbox: &Sandbox, component: &str, path: &str) -> String {
     let (labels, path) =
         (format!("role={component}"), format!("jsonpath={{.items[*].status.containerStatuses[0]{path}}}"));
@@ -170,10 +170,10 @@ fn a_component_that_is_cut_off_goes_on_when_the_fault_is_cleared() {
     let manager = "gardener-controller-manager";
     let id = sandbox.terrarium(&["fault", "inject", "component-partition", "--component", manager]);
     garden(&["apply", "-f", &manifest("garden")]);
-    // Time goes on without it.
+    // Time advances without it.
     sandbox.terrarium(&["clock", "advance", "2h", "--quiet"]);
     let phase = || garden(&["get", "project", "demo", "-o", "jsonpath={.status.phase}"]);
-    assert_ne!(phase(), "Ready", "nobody takes care of it");
+    assert_ne!(phase(), "Ready", "it is not reconciled");
     assert_eq!(
         (of_pod(&sandbox, manager, ".ready"), of_pod(&sandbox, manager, ".restartCount")),
         ("true".into(), "0".into())
@@ -184,7 +184,7 @@ fn a_component_that_is_cut_off_goes_on_when_the_fault_is_cleared() {
     garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=40s"]);
     assert_eq!(of_pod(&sandbox, manager, ".restartCount"), "0");
 
-    // One of two gardener-apiservers: the other one answers everybody, and nobody waits.
+    // One of two gardener-apiservers: the other one answers all requests without delay.
     let id = sandbox.terrarium(&["fault", "inject", "component-partition", "--component", "gardener-apiserver/0"]);
     for number in 0..6 {
         garden(&["label", "project", "demo", "--overwrite", &format!("number={number}")]);
@@ -197,7 +197,7 @@ fn a_component_that_is_cut_off_goes_on_when_the_fault_is_cleared() {
     }
 }
 
-/// The end of a fault and the restart of a process wait for time, which is moved without a gardener-apiserver, too.
+/// The end of a fault and the restart of a process wait for time, which advances without a gardener-apiserver, too.
 #[test]
 fn time_moves_without_a_gardener_apiserver() {
     let sandbox = crate::time::landscape("fault-apiserver", 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When gardenlet reconciles, as an operator and an owner say: its configuration, annotations of a Shoot, its restart.
+//! Instants of gardenlet's reconciliations: its configuration, annotations of a Shoot, its restart.
 
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
@@ -21,7 +21,7 @@ impl Local<'_> {
         self.kubectl(&[&["annotate", "--overwrite", "shoot", "local"], annotations].concat());
     }
 
-    /// Lets time pass, and says to the minute when the last operation was updated last.
+    /// Advances time, and returns the instant of the last operation's last update, to the minute.
     fn last_operation_at(&self, instant: &str) -> String {
         self.0.terrarium(&["clock", "until", &format!("2023-07-{instant}Z")]);
         assert_eq!(self.get(".status.lastOperation.state"), "Succeeded");
@@ -36,20 +36,20 @@ impl Local<'_> {
 #[test]
 fn gardenlet_reconciles_as_often_as_operator_and_owner_say() {
     let sandbox = sandbox("gardenlet-configuration");
-    // Its ConfigMap is its operator's own where no Gardenlet says what is in it.
+    // Its ConfigMap belongs to its operator if no Gardenlet defines its content.
     let up = ["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped", "--operator=false"];
     sandbox.terrarium(&up);
     sandbox.kubectl(Kubectl::Newest, "garden", &["apply", "-f", &manifest("garden")]);
     sandbox.terrarium(&["clock", "until", "2023-07-27T20:05:00Z"]);
     let shoot = std::fs::read_to_string(manifest("shoot")).expect("the manifest is there");
-    // Nothing for maintenance to update, and its window is far away.
+    // Maintenance has nothing to update, and its window is far away.
     let shoot = shoot.replace("1.26.4", "1.27.1").replace("934.8.0", "1096.1.0");
     let shoot = shoot.replace("begin: 090000+0000, end: 100000+0000", "begin: 180000+0000, end: 190000+0000");
     let local = Local(&sandbox);
     local.kubectl(&["apply", "-f", &sandbox.file("shoot.yaml", &shoot)]);
     sandbox.terrarium(&["clock", "until", "shoot/demo/local=Succeeded"]);
 
-    // Without a word of the operator: every hour.
+    // Default: every hour.
     let seed = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "seed-local", &[&["-n", "garden"], words].concat());
     let file = seed(&["get", "configmap", "gardenlet-config", "-o", r"jsonpath={.data.config\.yaml}"]);
     assert!(!file.contains("controllers"), "{file}");
@@ -65,7 +65,7 @@ fn gardenlet_reconciles_as_often_as_operator_and_owner_say() {
     seed(&["rollout", "restart", "deployment", "gardenlet"]);
     seed(&["rollout", "status", "deployment", "gardenlet", "--timeout", "60s"]);
     assert_eq!(local.last_operation_at("28T03:00:00"), "28T00:30");
-    // A period of the owner's means nothing as long as the operator does not respect it.
+    // The owner's period has no effect until the operator enables it.
     local.annotate(&["shoot.gardener.cloud/sync-period=6h", "shoot.gardener.cloud/ignore=true"]);
     assert_eq!(local.last_operation_at("28T03:45:00"), "28T03:30");
     assert_eq!(local.last_operation_at("28T06:45:00"), "28T06:30");
@@ -75,7 +75,7 @@ fn gardenlet_reconciles_as_often_as_operator_and_owner_say() {
     assert_eq!(local.last_operation_at("28T12:30:00"), "28T06:45");
     assert_eq!(local.last_operation_at("28T13:00:00"), "28T12:45");
 
-    // A Shoot to be ignored is left alone, whatever changes; without the annotation nothing happens by itself.
+    // A Shoot to be ignored is not reconciled after any change; removing the annotation alone causes no reconciliation.
     local.annotate(&["shoot.gardener.cloud/ignore=true"]);
     let generation = || local.get(".metadata.generation");
     let observed = || local.get(".status.observedGeneration");

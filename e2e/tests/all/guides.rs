@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guides of `docs/guides`, run as their readers run them: what a guide shows is what is printed.
+//! The guides of `docs/guides`, run as a reader runs them: the output in a guide must be the real output.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ guides! {
     upgrade_order_in_ci
 }
 
-/// `containers` needs an engine and images: `xtask test --containers` covers what it shows.
+/// `containers` requires an engine and images: `xtask test --containers` covers its content.
 #[test]
 fn every_guide_is_run() {
     let files = std::fs::read_dir(folder()).expect("the guides are there");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The log of a landscape of real processes as people read it: history, the past, replay.
+//! The log of a landscape of real processes in the commands of a user: history, the past, replay.
 
 use serde_json::Value;
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
@@ -21,7 +21,7 @@ fn history_is_readable_and_the_past_can_be_asked() {
     in_order(&replayed, &["from revision 0 to", "the same as the API lists"]);
 
     sandbox.kill_all();
-    // What writers had reserved for heartbeats is skipped after a crash; entries, objects and hash are the same.
+    // Revisions that writers had reserved for heartbeats are skipped after a crash; entries, objects and hash are the same.
     let same = |output: &str| {
         let line = output.lines().next().unwrap_or_default().to_owned();
         let (entries, rest) = line.split_once(", from").expect("entries first");
@@ -39,7 +39,7 @@ fn history_is_readable_and_the_past_can_be_asked() {
     assert_eq!(at(&sandbox, revision), *shoot);
 }
 
-/// Applies the manifests of a CloudProfile, a Project and a Shoot, and waits until the Shoot is there.
+/// Applies the manifests of a CloudProfile, a Project and a Shoot, and waits until the Shoot exists.
 fn create_a_shoot(sandbox: &Sandbox, kubectl: Kubectl) {
     let garden = |words: &[&str]| sandbox.kubectl(kubectl, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
@@ -49,14 +49,14 @@ fn create_a_shoot(sandbox: &Sandbox, kubectl: Kubectl) {
     garden(&["-n", "garden-demo", "wait", succeeded, "shoot/local", "--timeout=30s"]);
 }
 
-/// The Shoot at a revision or instant.
+/// Returns the Shoot at a revision or instant.
 fn at(sandbox: &Sandbox, place: &str) -> Value {
     let text = sandbox.terrarium(&["at", place, "get", "shoot", "local", "-n", "garden-demo", "-o", "json"]);
     serde_json::from_str(&text).expect("an object")
 }
 
 fn reads_as_a_history(sandbox: &Sandbox) {
-    // Ages are those of then, whatever the clock says now.
+    // Ages are those of the past moment, not of the present one.
     let table = sandbox.terrarium(&["at", "2023-07-27T22:00:30Z", "get", "shoot", "local", "-n", "garden-demo"]);
     assert!(table.lines().nth(1).is_some_and(|row| row.ends_with(" 120m")), "{table}");
     let history = sandbox.terrarium(&["log", "--object", SHOOT]);
@@ -98,7 +98,7 @@ fn reads_as_a_history(sandbox: &Sandbox) {
     assert!(values.all(|line| line.ends_with("(not shown)")), "values of Secrets are in the history\n{secrets}");
 }
 
-/// Revision and Shoot of a moment in the middle of its creation.
+/// Returns revision and Shoot of a moment in the middle of its creation.
 fn the_past_is_the_same_by_every_road(sandbox: &Sandbox) -> (String, Value) {
     let entries = sandbox.terrarium(&["log", "--object", SHOOT, "--until", "2023-07-27T20:00:30Z", "-o", "json"]);
     let entry: Value = entries.lines().last().and_then(|line| serde_json::from_str(line).ok()).expect("an entry");

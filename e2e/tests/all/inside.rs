@@ -22,7 +22,7 @@ fn with_shoot(sandbox: &Sandbox) {
     garden(&["-n", "garden-demo", "wait", SUCCEEDED, "shoot/local", "--timeout=60s"]);
 }
 
-/// Pods of the components of a cluster, each with the name of its component.
+/// Returns the pods of the components of a cluster, each with the name of its component.
 fn pods(sandbox: &Sandbox, context: &str) -> Vec<(String, Value)> {
     let list = sandbox.kubectl(Kubectl::Newest, context, &["-n", "garden", "get", "pods", "-o", "json"]);
     let list: Value = serde_json::from_str(&list).expect("a list");
@@ -34,7 +34,7 @@ fn pods(sandbox: &Sandbox, context: &str) -> Vec<(String, Value)> {
     pods.into_iter().filter_map(|pod| Some((component(&pod)?, pod))).collect()
 }
 
-/// The log of each component has its own lines alone. The form changes with `down` and `up`, and lasts without the flag.
+/// The log of each component has its own lines alone. `down` and `up` change the form, which lasts without the flag.
 #[test]
 fn a_landscape_inside_one_process_is_as_one_of_processes() {
     let sandbox = sandbox("inside").with_components("default");
@@ -70,7 +70,7 @@ fn a_landscape_inside_one_process_is_as_one_of_processes() {
     assert_eq!(sandbox.processes().len(), 9);
     sandbox.terrarium(&["clock", "advance", "1d"]);
     sandbox.terrarium(&["down"]);
-    // A landscape that is older than the choice has processes, and keeps them.
+    // A landscape that is older than this choice has processes, and keeps them.
     let file = sandbox.directory().join("landscape.json");
     let mut facts: Value = serde_json::from_slice(&std::fs::read(&file).expect("facts")).expect("JSON");
     assert_eq!(facts.as_object_mut().and_then(|facts| facts.remove("components")), Some("processes".into()));
@@ -87,8 +87,8 @@ fn a_landscape_inside_one_process_is_as_one_of_processes() {
     assert_eq!(sandbox.panics(), Vec::<String>::new());
 }
 
-/// A component that ends on purpose is restarted with the reason; the others go on, and watches of a gardener-apiserver end with
-/// it.
+/// A component that ends on purpose is restarted with the reason; the others continue, and watches of a gardener-apiserver end
+/// with it.
 #[test]
 fn a_component_inside_ends_alone_and_is_restarted() {
     let sandbox = sandbox("inside-restarts").with_components("inside");
@@ -113,7 +113,7 @@ fn a_component_inside_ends_alone_and_is_restarted() {
         pods.iter().all(|pod| container(pod)["restartCount"] == 0 && container(pod)["ready"] == true)
     });
 
-    // Another version beside it, which the rules refuse.
+    // Another version at the same time, which the rules refuse.
     let image = ["-n", "garden", "set", "image", "deployment/gardener-scheduler", "*=gardener/scheduler:v1.117.0"];
     sandbox.kubectl(Kubectl::Newest, "runtime", &image);
     let pods = until_pods(&sandbox, "role=gardener-scheduler", |pods| {
@@ -122,7 +122,8 @@ fn a_component_inside_ends_alone_and_is_restarted() {
     assert!(pods.iter().any(|pod| container(pod)["ready"] == true), "the one before goes on");
 }
 
-/// A component whose pods ask for a process is one, with the others inside; a process can be killed, and time goes through it.
+/// A component whose pods request a process is one, with the others inside; a process can be killed, and time advances through
+/// it.
 #[test]
 fn a_component_inside_becomes_a_process_by_its_annotation() {
     let sandbox = sandbox("inside-form").with_components("inside");
@@ -154,7 +155,7 @@ fn a_component_inside_becomes_a_process_by_its_annotation() {
     });
     assert_ne!(sandbox.process_of("gardener-scheduler"), scheduler);
     sandbox.terrarium(&["clock", "advance", "1d"]);
-    // A value that is none is said in the pod, and the instance before goes on.
+    // The pod reports an invalid value, and the previous instance continues.
     annotate("gardener-scheduler", r#""thread""#);
     until_pods(&sandbox, "role=gardener-scheduler", |pods| {
         let said = |pod: &Value| pod["status"].to_string().contains("is no form: expected process");
@@ -163,7 +164,7 @@ fn a_component_inside_becomes_a_process_by_its_annotation() {
     for deployment in ["gardener-scheduler", "gardener-apiserver"] {
         annotate(deployment, "null");
         settled(deployment);
-        // The process of the pod before has ended when that pod is deleted.
+        // The process of the previous pod has ended when that pod is deleted.
         until_pods(&sandbox, &format!("role={deployment}"), |pods| pods.len() == 1);
     }
     assert_eq!(sandbox.processes(), Vec::from_iter(sandbox.host()));
@@ -176,13 +177,13 @@ fn a_component_inside_becomes_a_process_by_its_annotation() {
 
 const RESTART: &str = r#"{"spec":{"template":{"metadata":{"annotations":{"restart":"1"}}}}}"#;
 
-/// A user's session in which no landscape time passes but by `clock advance`; returns its log.
+/// Returns the log of a user's session in which landscape time passes only by `clock advance`.
 fn session(sandbox: &Sandbox) -> Vec<Value> {
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     sandbox.terrarium(&["up", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
     garden(&["apply", "-f", &manifest("garden"), "-f", &manifest("shoot")]);
     sandbox.terrarium(&["clock", "advance", "1h"]);
-    // Each is several requests, of which the later ones meet the reactions to the earlier ones.
+    // Each command is several requests, of which the later ones meet the reactions to the earlier ones.
     garden(&["-n", "garden-demo", "create", "secret", "generic", "a", "--from-literal=key=value"]);
     garden(&["-n", "garden-demo", "annotate", "shoot", "local", "gardener.cloud/operation=reconcile"]);
     garden(&["-n", "garden-demo", "label", "shoot,secret", "--all", "team=a"]);
@@ -197,7 +198,7 @@ fn session(sandbox: &Sandbox) -> Vec<Value> {
     log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Two sessions beside each other, which take the processors from each other, and a third one alone.
+/// Two concurrent sessions, which compete for the processors, and a third one alone.
 #[test]
 fn a_session_of_a_user_has_the_same_log_each_time() {
     let sandboxes = ["a", "b", "c"].map(|name| sandbox(&format!("inside-again-{name}")).with_components("inside"));

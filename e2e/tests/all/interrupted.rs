@@ -14,7 +14,7 @@ use terrarium_e2e::sandbox::{Kubectl, Running, Sandbox};
 use crate::support::{administrator, campaign, sandbox, send};
 use crate::time::with_shoots;
 
-/// Number of kills, unless the environment gives another.
+/// Default of the number of kills; an environment variable overrides it.
 const KILLS: u64 = 3;
 const SHOOTS: usize = 3;
 /// Upper bound of the number of log entries between the start of a step and its kill; a day has about as many.
@@ -54,7 +54,7 @@ impl Step {
     const ALL: [Self; 3] = [Self::Advance, Self::RollOut, Self::Upgrade];
 }
 
-/// The log's head, as a list shows it.
+/// Returns the log's head, as a list shows it.
 async fn head(transport: &Transport) -> Option<u64> {
     let path = "/clusters/garden/api/v1/namespaces?limit=1";
     let (_, list) = send(transport, Method::GET, path, Value::Null).await?;
@@ -67,7 +67,7 @@ fn wait(runtime: &tokio::runtime::Runtime, transport: &Transport, entries: u64, 
     while !running.has_ended() && runtime.block_on(head(transport)).is_some_and(|head| head < begin + entries) {}
 }
 
-/// Instants of all maintenances of a Shoot.
+/// Returns the instants of all maintenances of a Shoot.
 fn maintenances(sandbox: &Sandbox, shoot: &str) -> Vec<DateTime<Utc>> {
     let object = format!("Shoot/garden-demo/{shoot}");
     let log = sandbox.terrarium(&["log", "--actor", "shoot-maintenance", "--object", &object, "-o", "json"]);
@@ -85,14 +85,14 @@ fn instant(text: &str) -> DateTime<Utc> {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Landscape time.
+/// Returns landscape time.
 fn now(sandbox: &Sandbox) -> DateTime<Utc> {
     let shown = sandbox.terrarium(&["clock"]);
     instant(shown.split(" · ").next().unwrap_or_default())
 }
 
 /// Asserts that a Shoot was maintained once on each day from `first` to `last`; once more for each restart within its window
-/// of an hour, since gardener-controller-manager looks at every Shoot when it starts.
+/// of an hour, since gardener-controller-manager checks every Shoot when it starts.
 fn check(sandbox: &Sandbox, number: usize, (first, last): (NaiveDate, NaiveDate), restarts: &[DateTime<Utc>]) {
     let shoot = format!("s{number}");
     let begin = NaiveTime::from_hms_opt(9 + u32::try_from(number).expect("few"), 0, 0).expect("an hour of the day");
@@ -140,7 +140,7 @@ fn skip_and_repeat_no_maintenance(sandbox: Sandbox) {
         let version = format!("v1.120.{}", 1 + round);
         let upgrade = ["upgrade", "apply", "--to", version.as_str()];
         if step == Step::RollOut {
-            // Another configuration of the provider replaces the nodes.
+            // Another provider configuration replaces the nodes.
             let patch = format!(
                 r#"[{{"op": "add", "path": "/spec/provider/workers/0/providerConfig", "value": {{"round": {round}}}}}]"#
             );

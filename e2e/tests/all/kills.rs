@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A landscape whose host, or whose gardener-apiservers, are killed while clients write and watch: what was acknowledged is
-//! there, no revision is given out twice, watches miss nothing and see nothing twice, and each start succeeds at once.
+//! A landscape whose host, or whose gardener-apiservers, are killed while clients write and watch: acknowledged writes survive,
+//! no revision is used twice, watches miss nothing and see nothing twice, and each start succeeds at the first attempt.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,31 +17,31 @@ use terrarium_e2e::sandbox::Sandbox;
 
 use crate::support::{administrator, campaign, sandbox, send, signal};
 
-/// Kills, unless the environment says how many.
+/// Default of the number of kills; an environment variable overrides it.
 const KILLS: u64 = 4;
-/// Rounds after which the log is folded again and compared.
+/// Number of rounds after which the log is folded again and compared.
 const VERIFIED: u64 = 20;
-/// Clients of each resource.
+/// Number of clients of each resource.
 const CLIENTS: u64 = 2;
-/// Writes of a round, at most.
+/// Maximum number of writes of a round.
 const WRITES: u64 = 60;
 
-/// What is written: a kind of the host's own server, and one of Gardener's behind the aggregation layer.
+/// Collections of the written objects: a kind of the host's own server, and one of Gardener's behind the aggregation layer.
 const RESOURCES: [&str; 2] = [
     "/clusters/garden/api/v1/namespaces/kube-system/configmaps",
     "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses",
 ];
-/// What the objects of this test are marked with.
+/// Label of the objects of this test.
 const LABEL: &str = "number";
 
-/// An object as its one writer knows it: how far its changes were acknowledged, and what was asked for last.
+/// State of an object from the view of its only writer: the last acknowledged change, and the last requested one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Known {
+struct WriterView {
     acknowledged: State,
     asked: State,
 }
 
-/// A state of an object: after so many changes, or not there.
+/// State of an object: after a number of changes, or absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     Absent,
@@ -49,15 +49,15 @@ enum State {
     Deleted,
 }
 
-/// What all clients know together.
+/// Common knowledge of all clients.
 #[derive(Debug, Default)]
 struct Ledger {
-    objects: BTreeMap<(usize, String), Known>,
-    /// Revisions of acknowledged creations and changes: of what, and its number.
+    objects: BTreeMap<(usize, String), WriterView>,
+    /// Revisions of acknowledged creations and changes, each with the object and the number of the change.
     revisions: BTreeMap<u64, (usize, String, u64)>,
 }
 
-/// What a round's clients share.
+/// Shared state of a round's clients.
 struct Round {
     transport: Transport,
     known: Arc<Mutex<Ledger>>,
@@ -66,13 +66,13 @@ struct Round {
 }
 
 impl Round {
-    /// Asks for a change of one object; whether it was acknowledged.
+    /// Requests a change of one object; returns true if it was acknowledged.
     async fn ask(&self, resource: usize, name: &str, state: State) -> bool {
         let key = (resource, name.to_owned());
         {
             let mut known = self.known.lock();
             let object =
-                known.objects.entry(key.clone()).or_insert(Known { acknowledged: State::Absent, asked: state });
+                known.objects.entry(key.clone()).or_insert(WriterView { acknowledged: State::Absent, asked: state });
             object.asked = state;
         }
         let (collection, path) = (RESOURCES[resource], format!("{}/{name}", RESOURCES[resource]));
@@ -88,7 +88,7 @@ impl Round {
             return false;
         };
         let mut known = self.known.lock();
-        known.objects.insert(key, Known { acknowledged: state, asked: state });
+        known.objects.insert(key, WriterView { acknowledged: state, asked: state });
         if let State::After(number) = state {
             let revision = answer["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
             let before = known.revisions.insert(revision.expect("a revision"), (resource, name.to_owned(), number));
@@ -98,13 +98,13 @@ impl Round {
         true
     }
 
-    /// Writes one object after the other until the round is over, or nobody answers.
+    /// Writes one object after the other until the round is over, or requests fail.
     async fn write(&self, round: u64, client: u64) {
         let resource = usize::try_from(client).expect("few") % RESOURCES.len();
         for number in 0_u64.. {
             let name = format!("kill-{round}-{client}-{number}");
             for state in [State::After(0), State::After(1), State::After(2), State::Deleted] {
-                // One of three stays.
+                // One of three is not deleted.
                 if state == State::Deleted && number % 3 == 0 {
                     continue;
                 }
@@ -135,15 +135,20 @@ fn new(resource: usize, name: &str) -> Value {
 /// An event of a watch: revision, type, name, number.
 type Event = (u64, String, String, u64);
 
-/// What a watch has seen, over as many connections as it took.
+/// Events that a watch has seen, over as many connections as necessary.
 #[derive(Debug, Default)]
-struct Seen {
+struct WatchedEvents {
     version: u64,
     events: Vec<Event>,
 }
 
-/// Follows a collection from where it was left, until the connection ends or `until` holds.
-async fn follow(transport: &Transport, resource: usize, seen: &mut Seen, until: impl Fn(&Seen) -> bool) {
+/// Follows a collection from the last seen revision, until the connection ends or `until` holds.
+async fn follow(
+    transport: &Transport,
+    resource: usize,
+    seen: &mut WatchedEvents,
+    until: impl Fn(&WatchedEvents) -> bool,
+) {
     let path = format!("{}?watch=true&resourceVersion={}", RESOURCES[resource], seen.version);
     let Ok(response) = transport.send(http::Request::get(path).body(full("")).expect("a request")).await else {
         return;
@@ -174,7 +179,7 @@ async fn follow(transport: &Transport, resource: usize, seen: &mut Seen, until: 
     }
 }
 
-/// What there is of this test's objects.
+/// Lists this test's objects.
 async fn list(transport: &Transport, resource: usize) -> (u64, BTreeMap<String, u64>) {
     let (status, list) = send(transport, Method::GET, RESOURCES[resource], Value::Null).await.expect("an answer");
     assert_eq!(status, StatusCode::OK, "{list}");
@@ -186,7 +191,7 @@ async fn list(transport: &Transport, resource: usize) -> (u64, BTreeMap<String, 
     (head, items.collect())
 }
 
-/// What is there is what was acknowledged, or what was asked for last; from now on that is what is known.
+/// Asserts that each object has its acknowledged or its last requested state, which is then the known one.
 fn check(known: &mut Ledger, resource: usize, found: &BTreeMap<String, u64>, round: u64) {
     for ((of, name), object) in &mut known.objects {
         if *of != resource {
@@ -197,20 +202,20 @@ fn check(known: &mut Ledger, resource: usize, found: &BTreeMap<String, u64>, rou
             None if object.acknowledged >= State::After(0) => State::Deleted,
             None => State::Absent,
         };
-        let Known { acknowledged, asked } = *object;
+        let WriterView { acknowledged, asked } = *object;
         assert!(is == acknowledged || is == asked, "round {round}: {name} is {is:?}: {object:?}");
-        *object = Known { acknowledged: is, asked: is };
+        *object = WriterView { acknowledged: is, asked: is };
     }
     let names: BTreeSet<&String> =
         known.objects.keys().filter(|(of, _)| *of == resource).map(|(_, name)| name).collect();
-    assert!(found.keys().all(|name| names.contains(name)), "round {round}: objects that nobody asked for");
+    assert!(found.keys().all(|name| names.contains(name)), "round {round}: objects that no client created");
 }
 
-/// The processes that are killed in a round.
+/// Kills the processes of a round.
 fn kill(sandbox: &Sandbox, random: &Random, round: u64) {
     match random.below(4, "who is killed", "", round) {
         0 => sandbox.kill_all(),
-        // The host alone: its processes end by themselves, while the next one starts.
+        // The host alone: its components end by themselves, while the next host starts.
         _ => {
             let host: Value = serde_json::from_str(
                 &std::fs::read_to_string(sandbox.directory().join("host.json")).expect("a host that runs"),
@@ -249,9 +254,9 @@ fn killed_landscapes_lose_nothing(sandbox: &Sandbox) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let known = Arc::new(Mutex::new(Ledger::default()));
-    let mut seen: [Seen; 2] = std::array::from_fn(|resource| {
+    let mut seen: [WatchedEvents; 2] = std::array::from_fn(|resource| {
         let (head, _) = runtime.block_on(list(&administrator(sandbox), resource));
-        Seen { version: head, events: Vec::new() }
+        WatchedEvents { version: head, events: Vec::new() }
     });
     for round in 0..kills {
         let transport = administrator(sandbox);
@@ -292,7 +297,7 @@ fn killed_landscapes_lose_nothing(sandbox: &Sandbox) {
                 watched(&shared, 1, second),
             );
         });
-        // At once: what the killed host had is still being given back.
+        // At once: the system still releases the files and sockets of the killed host.
         let started = sandbox.try_terrarium(&["up"]);
         assert!(started.is_ok(), "start {round} right after a kill: {started:?}");
         let transport = administrator(sandbox);
@@ -312,14 +317,14 @@ fn killed_landscapes_lose_nothing(sandbox: &Sandbox) {
 }
 
 /// Follows a collection until the round is over; an apiserver that is killed ends a connection, not the watch.
-async fn watched(round: &Round, resource: usize, seen: &mut Seen) {
+async fn watched(round: &Round, resource: usize, seen: &mut WatchedEvents) {
     while !round.over.load(Ordering::SeqCst) {
         follow(&round.transport, resource, seen, |_| round.over.load(Ordering::SeqCst)).await;
     }
 }
 
-/// Takes the watches to the end, and compares what they saw with what was acknowledged.
-fn complete(runtime: &tokio::runtime::Runtime, transport: &Transport, seen: &mut [Seen; 2], known: &Ledger) {
+/// Completes the watches, and compares their events with the acknowledged changes.
+fn complete(runtime: &tokio::runtime::Runtime, transport: &Transport, seen: &mut [WatchedEvents; 2], known: &Ledger) {
     let mut revisions = BTreeMap::new();
     for (resource, seen) in seen.iter_mut().enumerate() {
         let last = format!("last-{resource}");
@@ -327,7 +332,7 @@ fn complete(runtime: &tokio::runtime::Runtime, transport: &Transport, seen: &mut
             let (status, answer) =
                 send(transport, Method::POST, RESOURCES[resource], new(resource, &last)).await.expect("up");
             assert_eq!(status, StatusCode::CREATED, "{answer}");
-            let is_last = |seen: &Seen| seen.events.last().is_some_and(|(_, _, name, _)| *name == last);
+            let is_last = |seen: &WatchedEvents| seen.events.last().is_some_and(|(_, _, name, _)| *name == last);
             while !is_last(seen) {
                 follow(transport, resource, seen, is_last).await;
             }

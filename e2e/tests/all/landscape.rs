@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A landscape of real processes, driven by real kubectl, the oldest and the newest at hand.
+//! A landscape of real processes, driven by real kubectl, the oldest and the newest installed.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ fn a_landscape_reports_the_version_that_it_was_given() {
         in_order(&told, &["\"gitVersion\": \"v1.30.4\""]);
     }
     sandbox.terrarium(&["up", "--kubernetes-version", "1.30.4"]);
-    // A client that is no component finds what an API server behind ours needs.
+    // A client that is not a component finds everything that an API server behind ours needs.
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", &[&["-n", "kube-system"], words].concat());
     let trust = garden(&["get", "configmap", "extension-apiserver-authentication", "-o", "jsonpath={.data}"]);
     for text in ["client-ca-file", "BEGIN CERTIFICATE", "requestheader-client-ca-file", "front-proxy-client"] {
@@ -188,7 +188,7 @@ fn a_shoot_is_force_updated(kubectl: Kubectl, sandbox: &Sandbox) {
     let refused = sandbox.kubectl_refused(kubectl, "garden", &["-n", "garden-demo", "delete", "shoot", "local"]);
     in_order(&refused, &["confirmation.gardener.cloud/deletion"]);
 
-    // Thirty days: one maintenance a day, none of which has anything to do.
+    // Thirty days: one maintenance a day, none of which changes anything.
     sandbox.terrarium(&["config", "set", "gardenlet", "controllers.shoot.reconcileInMaintenanceOnly=true"]);
     sandbox.terrarium(&["clock", "advance", "30d"]);
     let state = demo(&["get", "shoot", "local", "-o", "jsonpath={.status.lastOperation.state}"]);
@@ -206,7 +206,7 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
     let done = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
     garden(&["-n", "garden-demo", "wait", done, "shoot/local", "--timeout=30s"]);
 
-    // The way of the documentation: a path without anything in front of it means the user's own cluster.
+    // As documented upstream: a path without a prefix is in the user's own cluster.
     let request = sandbox.file("request.json", "{\"spec\":{\"expirationSeconds\":1800}}");
     let path = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots/local/adminkubeconfig";
     let answer = garden(&["create", "--raw", path, "-f", &request]);
@@ -244,7 +244,7 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
     sandbox.terrarium(&["clock", "advance", "11m"]);
     in_order(&nodes().expect_err("it has expired"), &["Unauthorized"]);
 
-    // One that asks for credentials goes on, whatever time has passed.
+    // A client that requests credentials works after any length of time.
     for step in ["2h", "30d"] {
         for kubectl in [Kubectl::Oldest, Kubectl::Newest] {
             let nodes = sandbox.kubectl_with(kubectl, &lasting, &["get", "nodes"]).expect("it renews itself");
@@ -262,7 +262,7 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
     in_order(&text, &["other"]);
 }
 
-/// Each other story in a landscape of its own, and what contradicts one.
+/// Each other demo in a landscape of its own, and flags that contradict one.
 #[test]
 fn other_demos_tell_their_stories() {
     let sandbox = sandbox("demos");
@@ -366,7 +366,7 @@ fn webhooks_are_asked() {
         ],
     );
 
-    // Without the webhook nobody may write Secrets of a project, since a failure means no.
+    // Without the webhook no user may write Secrets of a project, since its failure policy is Fail.
     let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
     let deployment = "deployment/gardener-admission-controller";
     runtime(&["scale", deployment, "--replicas=0"]);
@@ -380,13 +380,13 @@ fn webhooks_are_asked() {
     runtime(&["scale", deployment, "--replicas=1"]);
     runtime(&["rollout", "status", deployment, "--timeout=30s"]);
     garden(&["-n", "garden-demo", "create", "secret", "generic", "t"]);
-    // The way that the Project's controller takes is open.
+    // Deletion by the Project's controller is possible.
     garden(&["annotate", "project", "demo", "confirmation.gardener.cloud/deletion=true"]);
     garden(&["delete", "project", "demo", "--timeout=30s"]);
     garden(&["wait", "--for=delete", "namespace/garden-demo", "--timeout=30s"]);
 }
 
-/// Webhooks of somebody's own: Shoots with label `refuse` are refused, others are given label `seen`.
+/// A user's webhook: Shoots with label `refuse` are refused, others get label `seen`.
 fn webhook(request: Request) -> ResponseFuture {
     Box::pin(async move {
         let path = request.uri().path().to_owned();
@@ -463,7 +463,7 @@ fn webhooks_are_asked_about_shoots_by_every_instance() {
         sandbox.file(&format!("{name}.yaml"), &shoot.replacen(from, &to, 1))
     };
     let bad = labelled("bad", "true");
-    // Requests go to one instance after the other.
+    // Requests go to the instances in turn.
     for _ in 0..4 {
         let refused = sandbox.kubectl_refused(Kubectl::Oldest, "garden", &["create", "--validate=false", "-f", &bad]);
         in_order(&refused, &["admission webhook \"judge.example.org\" denied the request: not here"]);
@@ -479,7 +479,7 @@ fn webhooks_are_asked_about_shoots_by_every_instance() {
     tasks.stop();
 }
 
-/// A gardenlet that is gone is noticed; nodes need none; and all is well when it is back.
+/// A missing gardenlet is detected; nodes need no gardenlet; all conditions are met when it is back.
 #[test]
 fn a_gardenlet_that_is_gone_is_noticed() {
     let sandbox = sandbox("gone-gardenlet");
@@ -514,7 +514,7 @@ fn a_gardenlet_that_is_gone_is_noticed() {
     sandbox.terrarium(&["clock", "advance", "1h"]);
     assert!(renewed() > lives, "{lives} and {}", renewed());
 
-    // What was killed with everything else is taken for living until then, and comes back.
+    // A gardenlet that was killed with all other processes counts as running until then, and is started again.
     sandbox.terrarium(&["clock", "pause"]);
     sandbox.kill_all();
     sandbox.terrarium(&["up"]);
@@ -540,7 +540,7 @@ fn a_gardenlet_that_is_gone_is_noticed() {
     sandbox.terrarium(&["clock", "advance", "2m"]);
     assert_eq!(ready(), "True GardenletReady Gardenlet is posting ready status.");
     assert_eq!(health(), "True");
-    // One replaces the other: the Lease lives on.
+    // One replaces the other: the Lease is kept.
     seed(&["rollout", "restart", "deployment/gardenlet"]);
     seed(&["rollout", "status", "deployment/gardenlet", "--timeout=60s"]);
     let now = renewed();
@@ -570,7 +570,7 @@ fn components_are_deployments(kubectl: Kubectl, sandbox: &Sandbox) {
     runtime(&["logs", "-l", "role=gardener-controller-manager"]);
     let pods = sandbox.kubectl(kubectl, "seed-local", &["-n", "shoot--demo--local", "get", "pods"]);
     in_order(&pods, &["kube-apiserver-", "1/1", "Running"]);
-    // Its pods decide when a control plane is ready: who wrote the Deployment says nothing about its status.
+    // Its pods decide when a control plane is ready: the writer of the Deployment does not write its status.
     let words = ["log", "--object", "Deployment/shoot--demo--local/kube-scheduler", "--actor", "gardenlet"];
     let history = sandbox.terrarium(&words);
     assert!(history.contains(" create ") && !history.contains(" status "), "{history}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Processes that begin and end at bad moments: hosts that are killed, commands that come at once, components that fail.
+//! Processes that start and end at bad moments: killed hosts, concurrent commands, failing components.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use crate::support::{in_order, manifest, sandbox};
 
-/// How often a host is killed; `TERRARIUM_TEST_STARTS` says otherwise.
+/// Returns the number of kills of a host; `TERRARIUM_TEST_STARTS` overrides it.
 fn kills() -> u32 {
     std::env::var_os("TERRARIUM_TEST_STARTS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(5)
 }
 
-/// A host that was killed is not taken for one that runs, however long the system needs to clear it away; and what comes
-/// after it is whole at once.
+/// A killed host does not count as a running one, however long the system needs to remove its process; and the next landscape is
+/// complete at once.
 #[test]
 fn up_right_after_the_host_was_killed_starts_another() {
     let sandbox = sandbox("killed-host");
@@ -34,7 +34,7 @@ fn up_right_after_the_host_was_killed_starts_another() {
     }
 }
 
-/// One that is asked to stop is not taken for one that runs, either; nor is one that does nothing any more.
+/// A stopping host does not count as a running one, either; nor does an unresponsive one.
 #[test]
 fn up_while_the_host_stops_waits_for_its_end() {
     let sandbox = sandbox("stopping-host");
@@ -59,7 +59,7 @@ fn up_while_the_host_stops_waits_for_its_end() {
     in_order(&sandbox.terrarium(&["up"]), &["runs already"]);
 }
 
-/// Of several that make a landscape at once each finds the same one, and nobody removes what another made.
+/// Several commands that create a landscape at once find the same one, and none removes the files of another.
 #[test]
 fn commands_that_make_a_landscape_at_once_find_the_same_one() {
     let sandbox = sandbox("at-once");
@@ -75,7 +75,7 @@ fn commands_that_make_a_landscape_at_once_find_the_same_one() {
         sandbox.terrarium(&["down", "--purge"]);
         assert!(!sandbox.directory().exists());
     }
-    // One of them cannot start, since its port is taken: it says so, and takes nothing from the others.
+    // The landscape cannot start, since its port is in use: both commands report it, and remove nothing of each other.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = taken.local_addr().expect("bound").port().to_string();
     let words = ["up", "--log", "memory", "--port", &port];
@@ -85,13 +85,13 @@ fn commands_that_make_a_landscape_at_once_find_the_same_one() {
     }
     drop(taken);
     in_order(&sandbox.terrarium(&words), &["ready in "]);
-    // What is said of a landscape holds for who comes second, too.
+    // Flags that contradict the landscape are refused for a second command, too.
     let (code, error) = sandbox.terrarium_refused(&["up", "--seeds", "2"]);
     assert_eq!(code, 2, "{error}");
     in_order(&error, &["--seeds contradicts"]);
 }
 
-/// A component that ends, whatever ended it, leaves its reason: in its pod, in the status, and in what the host says.
+/// Every end of a component leaves its reason: in its pod, in the status, and in the host's log.
 #[test]
 fn every_end_of_a_component_leaves_its_reason() {
     let sandbox = sandbox("ends").with_components("processes");
@@ -125,7 +125,7 @@ fn every_end_of_a_component_leaves_its_reason() {
     );
     in_order(&before, &["it was killed by signal 9 (SIGKILL)"]);
 
-    // One that does nothing any more is not waited for, and is told so when it wakes.
+    // The clock does not wait for an unresponsive component, which learns that when it continues.
     let silent = loop {
         if let Some(pid) = scheduler() {
             break pid;
@@ -137,7 +137,7 @@ fn every_end_of_a_component_leaves_its_reason() {
     let pods = ["-n", "garden", "wait", ready, "pod", "-l", "role=gardener-scheduler", "--timeout=60s"];
     sandbox.kubectl(Kubectl::Newest, "runtime", &pods);
     signal("-STOP", &silent);
-    // Nobody is waited for who has read everything: there is something that it has to hear of.
+    // The clock does not wait for a participant without unread changes: this write is one that it has to read.
     sandbox.kubectl(Kubectl::Newest, "garden", &["annotate", "seed", "local", "example.com/note=x"]);
     sandbox.terrarium(&["clock", "advance", "2d", "--ignore-absence"]);
     signal("-CONT", &silent);
@@ -152,7 +152,7 @@ fn every_end_of_a_component_leaves_its_reason() {
     in_order(&log, &["the landscape stops: SIGTERM", "a process has ended as it was asked to", "the kubelet stops"]);
 }
 
-/// A landscape with stopped time and a Shoot, which has timers on every day of a hundred years.
+/// Returns a landscape with stopped time and a Shoot, which has timers on every day of a hundred years.
 fn with_much_to_do(sandbox: Sandbox) -> Sandbox {
     sandbox.terrarium(&["up", "--log", "memory", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
@@ -228,7 +228,7 @@ fn an_advance_stops_for_a_component_that_hangs() {
     until(&sandbox, |clock| clock.contains("without ") && !clock.contains(" to now"));
 }
 
-/// What comes is told of the landscape's own Shoots, from where its time stands, whether it runs or not.
+/// The forecast is about the landscape's own Shoots, from its present time, whether it runs or not.
 #[test]
 fn a_forecast_is_made_of_a_landscape() {
     let sandbox = sandbox("forecast-of");
@@ -249,7 +249,7 @@ fn a_forecast_is_made_of_a_landscape() {
     in_order(&error, &["there are no manifests", "-f", "--landscape"]);
 }
 
-/// A landscape in a directory of its own is named once, in the environment, and is on the list while it runs.
+/// An environment variable names a landscape in a directory of its own, which is listed while it runs.
 #[test]
 fn a_landscape_elsewhere_is_named_by_the_environment_and_listed() {
     let sandbox = sandbox("elsewhere");
@@ -284,7 +284,7 @@ fn a_landscape_elsewhere_is_named_by_the_environment_and_listed() {
     in_order(&sandbox.terrarium(&["status"]), &["landscape default"]);
 }
 
-/// Landscapes of one name in two directories have one kubeconfig between them, and the first keeps its contexts.
+/// Landscapes of one name in two directories share one kubeconfig, and the first keeps its contexts.
 #[test]
 fn contexts_of_one_name_are_of_one_directory() {
     let sandbox = sandbox("one-name");

@@ -9,7 +9,7 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use crate::support::{in_order, sandbox};
 
-/// The journals of the sandbox's landscape, in their order.
+/// Returns the journals of the sandbox's landscape, in their order.
 fn journals(sandbox: &Sandbox) -> Vec<PathBuf> {
     let files = fs::read_dir(sandbox.directory().join("log")).expect("a log").filter_map(Result::ok);
     let is_journal =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Real binaries, driven as people drive them: the integration tests of this crate, in one binary that is linked once.
+//! Real binaries, driven as users drive them: the integration tests of this crate, in one binary that is linked once.
 
 mod apiservers;
 mod bad_input;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-operator: it makes the control plane, updates a landscape in the legal order, and refuses what must not run.
+//! gardener-operator: it deploys the control plane, updates a landscape in the legal order, and refuses illegal versions.
 
 use chrono::TimeDelta;
 use clock::Clock;
@@ -8,10 +8,10 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use crate::support::{in_order, manifest, sandbox};
 
-/// Wall time after which something that should happen has not.
+/// Maximum wall time until an expected state.
 const LIMIT: TimeDelta = TimeDelta::seconds(90);
 
-/// A landscape with its administrator's words.
+/// A landscape, accessed as its administrator.
 struct Operated<'a>(&'a Sandbox);
 
 impl Operated<'_> {
@@ -23,7 +23,7 @@ impl Operated<'_> {
         self.0.kubectl(Kubectl::Newest, "garden", words)
     }
 
-    /// What a path of the Garden says.
+    /// Returns the value at a path of the Garden.
     fn says(&self, path: &str) -> String {
         self.runtime(&["get", "garden", "local", "-o", &format!("jsonpath={{{path}}}")])
     }
@@ -56,7 +56,7 @@ impl Operated<'_> {
         }
     }
 
-    /// Images of the Deployments of a context, in the order of their names.
+    /// Returns the images of the Deployments of a context, in the order of their names.
     fn images(&self, context: &str) -> String {
         let path = "jsonpath={range .items[*]}{.spec.template.spec.containers[0].image}{\"\\n\"}{end}";
         let words = ["-n", "garden", "get", "deployments", "-o", path];
@@ -118,7 +118,7 @@ fn a_landscape_is_updated_in_the_legal_order() {
     let path = "jsonpath={.status.gardener.version} {.status.lastOperation.state}";
     it.until("v1.121.0 Succeeded", || it.garden(&["-n", "garden-demo", "get", "shoot", "local", "-o", path]));
 
-    // Who registered and left, in the order of the log.
+    // Registrations and unregistrations, in the order of the log.
     let history = sandbox.terrarium(&["log"]);
     let begin = history.find("image gardener/operator:v1.120.0").expect("the image was set");
     let lines: Vec<&str> = history[begin..].lines().collect();
@@ -139,7 +139,7 @@ fn a_landscape_is_updated_in_the_legal_order() {
 }
 
 #[test]
-fn what_was_changed_by_hand_is_repaired_with_the_hourly_reconciliation() {
+fn manual_changes_are_repaired_by_the_hourly_reconciliation() {
     let sandbox = sandbox("operator-repairs");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let it = Operated(&sandbox);
@@ -176,7 +176,7 @@ fn an_operator_that_must_not_run_does_no_harm() {
             assert!(Clock::wall().now() - begun < LIMIT, "{seen}");
         }
         it.until("True", || it.says(r#".status.conditions[?(@.type=="VirtualComponentsHealthy")].status"#));
-        // Nothing was touched, and what was is mended by setting the image back.
+        // Nothing was changed, and the earlier change is reverted by setting the image back.
         assert_eq!(it.says(".status.gardener.version"), "v1.120.0");
         it.set_operator("v1.120.0");
         it.runtime(&["rollout", "status", "deployment/gardener-operator", "--timeout=60s"]);
@@ -197,7 +197,7 @@ fn an_operator_that_must_not_run_does_no_harm() {
         ),
     );
 
-    // The Garden is validated, is alone, and its deletion is confirmed.
+    // The Garden is validated, must be the only one, and its deletion requires a confirmation.
     let patch = |patch: &str| {
         let words = ["patch", "garden", "local", "--type", "merge", "-p", patch];
         sandbox.kubectl_refused(Kubectl::Newest, "runtime", &words)
@@ -245,7 +245,7 @@ fn a_roll_out_that_fails_says_why_and_goes_on_when_it_is_mended() {
     it.runtime(&["delete", "configmap", "gardener-apiserver-overrides"]);
     it.reconciled("v1.120.0");
     it.runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
-    // Kubernetes of the virtual garden follows.
+    // The virtual garden's Kubernetes is updated after it.
     let patch = r#"{"spec":{"virtualCluster":{"kubernetes":{"version":"1.32.0"}}}}"#;
     it.runtime(&["patch", "garden", "local", "--type", "merge", "-p", patch]);
     it.until("v1.32.0", || {
@@ -269,7 +269,7 @@ fn an_extension_is_registered_in_the_garden() {
     let path = "jsonpath={.spec.resources[0].clusterCompatibility} {.spec.deployment.policy}";
     let registration = ["get", "controllerregistration", "extension-foo", "-o", path];
     assert_eq!(it.garden(&registration), r#"["shoot"] Always"#);
-    // A seed has it, by its policy, and needs it for nothing: it may go.
+    // A seed has it, because of its policy, and does not require it: it may be deleted.
     it.runtime(&["wait", "--for=condition=RequiredVirtual=false", "extop/extension-foo", "--timeout=30s"]);
     sandbox.kubectl(Kubectl::Newest, "runtime", &["delete", "extop", "extension-foo", "--timeout=30s"]);
     let gone = ["get", "controllerregistration", "extension-foo"];
@@ -289,7 +289,7 @@ fn a_landscape_without_an_operator_is_adopted() {
     let pods = || it.runtime(&["get", "pods", "-l", "role=gardener-apiserver", "-o", "name"]);
     let before = pods();
     sandbox.terrarium(&["down"]);
-    // As one that was made before there was an operator.
+    // As a landscape that was created before there was an operator.
     let path = sandbox.directory().join("landscape.json");
     let mut facts: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("facts")).expect("JSON");
     assert_eq!(facts.as_object_mut().and_then(|facts| facts.remove("operator")), Some(Value::Bool(false)));

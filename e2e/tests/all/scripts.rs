@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every script of `e2e/scripts`, against the binaries of the profile that the tests are built with.
 //!
-//! A test is named as its script. Scripts that have a landscape are run with the newest kubectl at hand, and with the
+//! A test has the name of its script. Scripts that have a landscape are run with the newest installed kubectl, and with the
 //! oldest in module `oldest_kubectl`.
 
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ macro_rules! scripts {
             $(
                 #[test]
                 fn $name() {
-                    // What is recorded is what the newest one shows.
+                    // The recorded output is that of the newest one.
                     if std::env::var_os("UPDATE_EXPECT").is_none() {
                         check(stringify!($name), Kubectl::Oldest);
                     }

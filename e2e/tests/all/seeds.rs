@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Seeds that come while a landscape runs: one whose Gardenlet the operator deploys, one that is a Shoot; and that of
-//! several processes of a component one works.
+//! Seeds that are added while a landscape runs: one whose Gardenlet the operator deploys, one that is a Shoot; and leader
+//! election among several processes of a component.
 
 use chrono::TimeDelta;
 use clock::Clock;
@@ -8,7 +8,7 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use crate::support::{in_order, manifest, sandbox};
 
-/// Wall time after which something that should happen has not.
+/// Maximum wall time until an expected state.
 const LIMIT: TimeDelta = TimeDelta::seconds(90);
 
 fn garden(sandbox: &Sandbox, words: &[&str]) -> String {
@@ -27,7 +27,7 @@ fn until(expected: &str, look: impl Fn() -> String) {
     }
 }
 
-/// Which version of gardenlet a Seed says that it has.
+/// Returns the version of gardenlet in a Seed's status.
 fn version(sandbox: &Sandbox, seed: &str) -> String {
     garden(sandbox, &["get", "seed", seed, "--ignore-not-found", "-o", "jsonpath={.status.gardener.version}"])
 }
@@ -41,7 +41,7 @@ fn a_seed_comes_by_a_gardenlet_or_by_a_shoot_and_follows_updates() {
     garden(&["label", "namespace", "garden", "gardener.cloud/role=project", "project.gardener.cloud/name=garden"]);
     garden(&["apply", "-f", &manifest("seeds")]);
 
-    // gardener-operator deploys what has no Seed yet, into a cluster of its own.
+    // gardener-operator deploys a gardenlet that has no Seed yet, into a cluster of its own.
     until("v1.120.0", || version(&sandbox, "other"));
     garden(&["wait", "--for=condition=SeedRegistered", "gardenlet/other", "--timeout=60s"]);
     garden(&["wait", "--for=condition=GardenletReconciled", "gardenlet/other", "--timeout=60s"]);
@@ -64,7 +64,7 @@ fn a_seed_comes_by_a_gardenlet_or_by_a_shoot_and_follows_updates() {
     let spec = "jsonpath={.spec.networks.nodes} {.spec.provider.zones} {.spec.ingress.domain}";
     in_order(&garden(&["get", "seed", "child", "-o", spec]), &["10.10.0.0/16 [\"local-a\"] ingress.host.garden."]);
 
-    // Two gardenlets of it run, and one works; the Lease says which.
+    // Two gardenlets of it run, and one is the leader; the Lease names it.
     let holder = "jsonpath={.spec.holderIdentity}";
     let child = |words: &[&str]| {
         sandbox.terrarium(&[&["kubectl", "--cluster", "seed/child", "--", "-n", "garden"], words].concat())
@@ -74,7 +74,7 @@ fn a_seed_comes_by_a_gardenlet_or_by_a_shoot_and_follows_updates() {
     assert!(pods.contains(leader.trim()), "{leader}: {pods}");
     assert_eq!(pods.matches("pod/gardenlet-").count(), 2, "{pods}");
 
-    // What is a Seed stays.
+    // A Shoot that is a Seed cannot be deleted.
     garden(&["annotate", "shoot", "host", "confirmation.gardener.cloud/deletion=true"]);
     let refused = sandbox.kubectl_refused(Kubectl::Newest, "garden", &["-n", "garden", "delete", "shoot", "host"]);
     assert!(
@@ -82,14 +82,14 @@ fn a_seed_comes_by_a_gardenlet_or_by_a_shoot_and_follows_updates() {
         "{refused}"
     );
 
-    // An update goes from gardenlet to gardenlet.
+    // An update replaces one gardenlet after the other.
     let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
     runtime(&["set", "image", "deployment/gardener-operator", "*=gardener/operator:v1.121.0"]);
     for seed in ["local", "other", "child"] {
         until("v1.121.0", || version(&sandbox, seed));
     }
 
-    // A ManagedSeed takes its Seed along.
+    // The deletion of a ManagedSeed deletes its Seed.
     garden(&["delete", "managedseed", "child", "--wait=false"]);
     until("", || garden(&["get", "managedseed", "child", "--ignore-not-found", "-o", "name"]));
     until("", || garden(&["get", "seed", "child", "--ignore-not-found", "-o", "name"]));
@@ -114,9 +114,9 @@ fn one_of_several_processes_works() {
     runtime(&["delete", "pod", &first, "--wait=false"]);
     let begun = Clock::wall().now();
     while holder() == first {
-        assert!(Clock::wall().now() - begun < LIMIT, "nobody has taken over from {first}");
+        assert!(Clock::wall().now() - begun < LIMIT, "no instance has taken over from {first}");
     }
-    // It works: a Project becomes ready.
+    // It reconciles: a Project becomes ready.
     garden(&sandbox, &["apply", "-f", &manifest("garden")]);
     garden(&sandbox, &["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=60s"]);
 }

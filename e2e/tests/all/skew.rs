@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Versions that must not run beside the others: who runs already, and what an administrator lets pass.
+//! Versions that the rules refuse: components that run already, and exceptions by an administrator.
 
 use chrono::TimeDelta;
 use clock::Clock;
@@ -8,10 +8,10 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use crate::support::{in_order, manifest, sandbox};
 
-/// Within which everything is over, or the test has failed.
+/// Maximum wall time of each step.
 const LIMIT: TimeDelta = TimeDelta::seconds(60);
 
-/// The Lease of a gardener-apiserver that does not exist.
+/// Returns the Lease of a gardener-apiserver that does not exist.
 fn lease(sandbox: &Sandbox, version: &str) -> String {
     let lease = json!({
         "apiVersion": "coordination.k8s.io/v1",
@@ -34,7 +34,7 @@ fn runtime(sandbox: &Sandbox, words: &[&str]) -> String {
     sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat())
 }
 
-/// The pod of a component, once it is as it should be.
+/// Returns the pod of a component, once it has an expected state.
 #[track_caller]
 fn until(sandbox: &Sandbox, component: &str, is_right: impl Fn(&Value) -> bool) -> Value {
     let begun = Clock::wall().now();
@@ -54,14 +54,14 @@ fn is_ready(pod: &Value) -> bool {
     pod["status"]["containerStatuses"][0]["ready"] == true
 }
 
-/// Somebody takes Leases away by hand and puts one there; so components run beside one that they must not run with.
+/// Leases are deleted and created by hand, so that components run with a version that the rules refuse.
 #[test]
-fn who_has_become_illegal_waits_until_it_is_legal_again() {
+fn a_component_waits_while_its_version_is_illegal() {
     let sandbox = sandbox("skew-while-running").with_components("processes");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--allow-downgrade"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     let older = lease(&sandbox, "v1.119.0");
-    // Those that are registered are protected.
+    // Leases of registered instances are protected.
     let create = ["-n", "gardener-system-instances", "create", "-f", &older];
     let refused = sandbox.kubectl_refused(Kubectl::Newest, "garden", &create);
     in_order(&refused, &["forbidden: version skew: gardener-", "must not be newer than gardener-apiserver version"]);
@@ -92,11 +92,11 @@ fn who_has_become_illegal_waits_until_it_is_legal_again() {
     }
     in_order(&events(), &["Warning", "VersionSkewViolation", "lease/"]);
 
-    // It takes up nothing new, and time goes on.
+    // It starts no new work, and time advances.
     garden(&["apply", "-f", &manifest("garden")]);
     sandbox.terrarium(&["clock", "advance", "2h", "--quiet"]);
     let phase = || garden(&["get", "project", "demo", "-o", "jsonpath={.status.phase}"]);
-    assert_ne!(phase(), "Ready", "nobody takes care of it");
+    assert_ne!(phase(), "Ready", "it is not reconciled");
     sandbox.terrarium(&["clock", "advance", "2h", "--quiet"]);
 
     instances(&sandbox, &["delete", "lease", "gardener-apiserver-by-hand"]);
@@ -108,7 +108,7 @@ fn who_has_become_illegal_waits_until_it_is_legal_again() {
 }
 
 #[test]
-fn where_versions_are_only_warned_of_everybody_starts() {
+fn every_component_starts_if_enforcement_only_warns() {
     let sandbox = sandbox("skew-warned");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--skew-enforcement=warn"]);
     let image = "*=gardener/scheduler:v1.122.0";
@@ -123,7 +123,7 @@ fn where_versions_are_only_warned_of_everybody_starts() {
     let warning = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{warning}");
     in_order(&warning, &["Warning: version skew: downgrading gardener-apiserver is not supported"]);
-    // Who runs is told, and goes on.
+    // Running components are warned, and continue.
     let begun = Clock::wall().now();
     let logs = || runtime(&sandbox, &["logs", "deployment/gardener-controller-manager"]);
     let told = "its version must not run alongside the others any more: gardener-controller-manager";
@@ -140,14 +140,14 @@ fn where_versions_are_only_warned_of_everybody_starts() {
     sandbox.terrarium(&["down"]);
     let (code, error) = sandbox.terrarium_refused(&["up", "--skew-enforcement=enforce"]);
     assert_eq!(code, 3);
-    // Too new for gardener-apiserver, or older than what ran, if its operator has taken it back already.
+    // Too new for gardener-apiserver, or older than a version that ran, if its operator has reverted it already.
     in_order(&error, &["gardener-scheduler did not start: failed verifying Gardener version", "[rule="]);
 }
 
 #[test]
 fn an_older_version_comes_back_where_downgrades_are_allowed() {
     let sandbox = sandbox("skew-downgrade");
-    // An operator that comes back would take the image back, maybe before the older version has started.
+    // A restarted operator would revert the image, maybe before the older version has started.
     let words = ["up", "--start-time", "2023-07-27T20:00:00Z", "--allow-downgrade", "--operator=false"];
     sandbox.terrarium(&words);
     let image = "*=gardener/scheduler:v1.119.0";

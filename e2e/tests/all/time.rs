@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Landscape time in a landscape of real processes, seen by clients that take no part in it.
+//! Landscape time in a landscape of real processes, observed by clients that are not participants.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use crate::support::{manifest, sandbox};
 
-/// A landscape whose time stands, with Shoots that were created; the first one's window begins at 9, the next one's an
-/// hour later, and so on.
+/// Returns a landscape whose time is stopped, with Shoots that were created; the first one's window begins at 9, the next one's
+/// an hour later, and so on.
 pub(crate) fn landscape(name: &str, shoots: usize) -> Sandbox {
     with_shoots(sandbox(name), shoots)
 }
 
-/// As [`landscape`], in a sandbox.
+/// Returns [`landscape`] in a sandbox.
 pub(crate) fn with_shoots(sandbox: Sandbox, shoots: usize) -> Sandbox {
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
-    // Maintenance is what is looked at here: Shoots are not reconciled every hour, too.
+    // Only maintenance matters here: Shoots are not reconciled every hour, too.
     sandbox.terrarium(&["config", "set", "gardenlet", "controllers.shoot.reconcileInMaintenanceOnly=true"]);
     let kubectl = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     kubectl(&["apply", "-f", &manifest("garden")]);
-    // Time ran by itself until the landscape was ready.
+    // Time advanced by itself until the landscape was ready.
     sandbox.terrarium(&["clock", "until", "2023-07-27T20:05:00Z"]);
     let text = std::fs::read_to_string(manifest("shoot")).expect("the manifest is there");
     let (secrets, shoot) =
@@ -40,14 +40,14 @@ pub(crate) fn with_shoots(sandbox: Sandbox, shoots: usize) -> Sandbox {
     kubectl(&["apply", "-f", &file.to_string_lossy()]);
     sandbox.terrarium(&["clock", "until", "2023-07-27T21:01:00Z"]);
     for number in 0..shoots {
-        // Nothing is left to wait for: the command finds it so.
+        // The goal is reached already: the command detects it.
         let goal = format!("shoot/demo/s{number}=Succeeded");
         sandbox.terrarium(&["clock", "until", &goal, "--max", "1s"]);
     }
     sandbox
 }
 
-/// A client that watches Shoots as the landscape's administrator.
+/// Returns a client that watches Shoots as the landscape's administrator.
 fn client(sandbox: &Sandbox, words: &[&str]) -> Client {
     let files = ["garden", "runtime"].map(|cluster| {
         let config = sandbox.kubectl(Kubectl::Newest, cluster, &["config", "view", "--raw", "--minify", "-o", "json"]);
@@ -64,7 +64,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Every Shoot is maintained once on every day, in its window, and a watch tells so in order.
+/// Every Shoot is maintained once on every day, in its window, and a watch reports it in order.
 #[test]
 fn thirty_days_have_thirty_maintenances_of_each_shoot() {
     const SHOOTS: usize = 10;
@@ -78,7 +78,7 @@ fn thirty_days_have_thirty_maintenances_of_each_shoot() {
     }
     let expected = (0..SHOOTS).map(|number| (format!("garden-demo/s{number}"), 30)).collect();
     assert_eq!(count, expected);
-    // One more day has one more of each, in the order of their windows, and nothing was left over.
+    // One more day has one more maintenance of each, in the order of their windows, without leftovers.
     let steps = sandbox.terrarium(&["clock", "advance", "24h", "-o", "json"]);
     let maintained: Vec<String> = (0..SHOOTS).map(|_| text(&client.line()["shoot"]).to_owned()).collect();
     let expected: Vec<String> = (0..SHOOTS).map(|number| format!("garden-demo/s{number}")).collect();
@@ -96,7 +96,7 @@ fn a_long_advance_shows_progress_by_the_day() {
     let sandbox = landscape("progress", 2);
     let hourly = ["config", "set", "gardenlet", "controllers.shoot.reconcileInMaintenanceOnly="];
     sandbox.terrarium(&hourly);
-    // Until a command has taken long enough for every kind of line.
+    // Long enough for every kind of line.
     let days = 14;
     let (out, notes) = sandbox.terrarium_with_notes(&["clock", "advance", &format!("{days}d"), "-o", "json"]);
     let (progress, rest): (Vec<&str>, Vec<&str>) = notes.lines().partition(|line| line.starts_with("progress: "));
@@ -118,7 +118,7 @@ fn a_long_advance_shows_progress_by_the_day() {
     assert_eq!(notes, "");
 }
 
-/// A client that writes to every Shoot that is maintained does so while time stands where the maintenance happened.
+/// A client writes to every Shoot after its maintenance, at the instant of the maintenance: time waits for it.
 #[test]
 fn a_client_of_ones_own_keeps_up() {
     const DAYS: usize = 3;
@@ -132,7 +132,7 @@ fn a_client_of_ones_own_keeps_up() {
             let mut lines = step["happened"].as_array().into_iter().flatten();
             lines.any(|line| text(&line["object"]) == format!("Shoot {}", text(&told["shoot"])))
         };
-        // Microseconds are what both have.
+        // Both have microseconds at least.
         let at = |step: &Value| text(&step["time"]).get(..26).unwrap_or_default().to_owned();
         let now = text(&told["now"]).get(..26).unwrap_or_default();
         assert!(steps.iter().filter(happened).any(|step| at(step) == now), "{told} is at none of the steps\n{output}");
@@ -144,7 +144,7 @@ fn a_client_of_ones_own_keeps_up() {
     }
 }
 
-/// How time goes by itself is in the log: it outlives every process.
+/// The clock's mode is in the log: it outlives every process.
 #[test]
 fn the_mode_and_a_pause_outlive_the_host() {
     let sandbox = sandbox("mode");
@@ -163,7 +163,7 @@ fn the_mode_and_a_pause_outlive_the_host() {
     assert!(mode.starts_with("Scaled 60 2023-07-27T20:"), "{mode}");
 }
 
-/// What cannot be done is said in one line, and Ctrl-C leaves a clock that stands.
+/// An impossible order is refused in one line, and Ctrl-C leaves a stopped clock.
 #[test]
 fn bad_orders_and_interruptions_end_with_one_clear_message() {
     let sandbox = landscape("orders", 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Commands for when something is not as it should be: doctor, dump, explain, logs.
+//! Commands for diagnosis: doctor, dump, explain, logs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox, binaries};
 
 use crate::support::{in_order, manifest, sandbox};
 
-/// Every text of a folder, by name.
+/// Returns every text of a folder, by name.
 fn texts(folder: &Path) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for path in fs::read_dir(folder).expect("a folder").filter_map(Result::ok).map(|file| file.path()) {
@@ -45,7 +45,7 @@ fn a_dump_explains_a_landscape_and_holds_no_secret() {
     let path = folder.to_string_lossy().into_owned();
     in_order(&sandbox.terrarium(&["dump", &path]), &["wrote ", "values of Secrets are left out"]);
     let texts = texts(&folder);
-    // `topsecret` as it is, and as base64 begins with it.
+    // `topsecret` in plain text, and the beginning of its base64.
     for (name, text) in &texts {
         assert!(!text.contains("topsecret") && !text.contains("dG9wc2VjcmV0"), "{name} holds a secret");
     }
@@ -113,13 +113,13 @@ fn the_doctor_finds_what_is_wrong_and_repairs_what_can_be() {
     );
     in_order(&sandbox.terrarium(&["doctor", "--fix"]), &["made readable for its owner only"]);
     in_order(&sandbox.terrarium(&["doctor"]), &["ok       directory", "ok       leftovers"]);
-    // What is forgotten stays forgotten, and nothing else is.
+    // Compacted entries stay unavailable, and all others available.
     sandbox.terrarium(&["up"]);
     in_order(&sandbox.terrarium(&["replay", "--verify"]), &["the same as the API lists"]);
     sandbox.terrarium(&["down"]);
     assert_eq!(fs::metadata(&directory).expect("ours").permissions().mode() & 0o777, 0o700);
 
-    // A byte in the middle of every checkpoint; from one that is whole it would start.
+    // A damaged byte in the middle of every checkpoint; the host would start from a valid one.
     let files = fs::read_dir(directory.join("log")).expect("a log").filter_map(Result::ok).map(|file| file.path());
     for checkpoint in files.filter(|path| path.to_string_lossy().contains("/checkpoint-")) {
         let mut bytes = fs::read(&checkpoint).expect("ours");
@@ -193,7 +193,7 @@ fn a_landscape_outlives_the_file_of_its_program() {
         }
         std::thread::yield_now();
     }
-    // The same program, by its name.
+    // The same program, found by its name.
     let again = sandbox.process_of("gardener-scheduler");
     let exe = fs::read_link(format!("/proc/{again}/exe")).expect("it runs");
     assert!(exe.to_string_lossy().ends_with("(deleted)"), "the file that was replaced runs: {}", exe.display());
@@ -246,7 +246,7 @@ fn one_address_of_a_shoot_goes_everywhere() {
         sandbox.terrarium(&["config", "get", component, "controllers.project"]);
     }
     in_order(&sandbox.terrarium(&["log", "--actor", "gcm"]), &["gardener-controller-manager"]);
-    // A stopped landscape knows its Projects, too.
+    // The Projects of a stopped landscape are known, too.
     sandbox.terrarium(&["down"]);
     in_order(&sandbox.terrarium(&["log", "--object", "shoot/demo/local"]), &["garden-demo/local"]);
 }
@@ -290,7 +290,7 @@ fn processes_are_heard_with_both_times() {
         r#"{"spec":{"template":{"spec":{"containers":[{"name":"gardener-scheduler","args":["--no-such-flag"]}]}}}}"#;
     let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
     runtime(&["patch", "deployment", "gardener-scheduler", "-p", patch]);
-    // The new process refuses its flag and says so; the old one goes on.
+    // The new process refuses its flag and reports it; the old one continues.
     let said = loop {
         let lines = sandbox.terrarium(&["logs", "scheduler"]);
         if lines.contains("unknown flag") {
@@ -305,7 +305,7 @@ fn processes_are_heard_with_both_times() {
     assert_eq!(code, 2);
 }
 
-/// A disk of one mebibyte, in a mount namespace of the command's own. Where the system allows none, nothing is tried.
+/// A disk of one mebibyte, in a mount namespace of the command's own. If the system allows none, the test is skipped.
 #[test]
 fn a_start_on_a_full_disk_names_the_disk() {
     let sandbox = sandbox("full-disk");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium upgrade apply`: the planned order, carried out on a landscape, stopped and gone on with, with an operator and
-//! without, under writes.
+//! `terrarium upgrade apply`: the planned order, carried out on a landscape, stopped and continued, with an operator and without,
+//! during writes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,20 +9,20 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use crate::support::{container, in_order, manifest, sandbox, until_pods};
 
-/// Names and images of the Deployments in the control plane namespace of Shoot `local`.
+/// Returns names and images of the Deployments in the control plane namespace of Shoot `local`.
 fn control_plane(sandbox: &Sandbox) -> String {
     let path = "jsonpath={range .items[*]}{.spec.template.spec.containers[0].image}{\"\\n\"}{end}";
     let words = ["-n", "shoot--demo--local", "get", "deployments", "-o", path];
     sandbox.kubectl(Kubectl::Newest, "seed-local", &words)
 }
 
-/// Names and purposes of the ControlPlanes of the Shoot whose API server has no external DNS record.
+/// Returns names and purposes of the ControlPlanes of the Shoot whose API server has no external DNS record.
 fn control_planes(sandbox: &Sandbox) -> String {
     let path = "jsonpath={range .items[*]}{.metadata.name} {.spec.purpose}{\"\\n\"}{end}";
     sandbox.kubectl(Kubectl::Newest, "seed-local", &["-n", "shoot--demo--no-dns", "get", "controlplanes", "-o", path])
 }
 
-/// What `upgrade status` says of each component: cluster, name, what runs.
+/// Returns the rows of `upgrade status`: cluster, name and running versions of each component.
 fn versions(sandbox: &Sandbox) -> Vec<String> {
     let status: Value = serde_json::from_str(&sandbox.terrarium(&["upgrade", "status", "-o", "json"])).expect("JSON");
     let rows = status["components"].as_array().expect("rows").iter();
@@ -82,7 +82,7 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     in_order(&dry, &["gardener-operator", "1.121.0", "gardener-apiserver", "gardenlet"]);
     assert_eq!(versions(&sandbox)[0], "\"v1.120.0\"", "a dry run changes nothing");
 
-    // Somebody writes all the time, as an ordinary client: a write that fails is made again.
+    // An ordinary client writes all the time: a failed write is repeated.
     let is_over = AtomicBool::new(false);
     let (report, file) = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -126,7 +126,7 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     let rows: Vec<Value> = rows.lines().map(|row| serde_json::from_str(row).expect("JSON")).collect();
     assert!(!rows.is_empty() && rows.iter().all(|row| row["release"] == "v1.122"), "{rows:?}");
 
-    // gardenlets that start reconcile their Shoots: what a release changes in a control plane is there.
+    // Starting gardenlets reconcile their Shoots: the release's changes of a control plane are visible.
     sandbox.terrarium(&["clock", "advance", "2h", "--quiet"]);
     let path = "jsonpath={.status.gardener.version} {.status.lastOperation.state}";
     assert_eq!(garden(&["-n", "garden-demo", "get", "shoot", "local", "-o", path]), "v1.122.0 Succeeded");
@@ -154,7 +154,7 @@ fn an_upgrade_that_is_stopped_goes_on_where_it_was() {
     let (code, text) = sandbox.start_terrarium(&["upgrade", "apply", "--to", "1.121", "--pause-between"]).wait();
     assert_eq!(code, Some(130), "{text}");
     in_order(&text, &["stopped before gardener-apiserver v1.120.0 -> v1.121.0 (2 instances)"]);
-    // Somebody goes ahead by hand, and is refused; the order is planned from what runs.
+    // A user updates a component out of order, and is refused; the order is planned from the running versions.
     let image = "*=gardener/scheduler:v1.121.0";
     sandbox.kubectl(
         Kubectl::Newest,
@@ -173,7 +173,7 @@ fn an_upgrade_that_is_stopped_goes_on_where_it_was() {
         ],
     );
     assert!(versions(&sandbox).iter().all(|runs| runs == "\"v1.121.0\""), "{:?}", versions(&sandbox));
-    // The process that carries it out is killed on the way.
+    // The process that carries the upgrade out is killed during it.
     let running = sandbox.start_terrarium(&["upgrade", "apply", "--to", "1.123"]);
     running.kill();
     sandbox.terrarium(&["upgrade", "apply", "--to", "1.123"]);
@@ -269,7 +269,7 @@ fn an_upgrade_without_a_gardener_apiserver_tells_why() {
     in_order(&sandbox.terrarium(&["skew", "check"]), &["not among them: gardener-apiserver v1.118.0 (runtime)", "T1"]);
 }
 
-/// An image of no component is not found; a component that nothing starts is named and keeps an upgrade from its end.
+/// An image of no component is not found; a component that no Deployment starts is reported and prevents the end of an upgrade.
 #[test]
 fn an_upgrade_is_not_over_while_a_component_is_not_started() {
     let sandbox = sandbox("upgrade-absent");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium upgrade apply` through every minor from 1.120 to 1.149 in one go, under writes: fields appear and vanish at their
-//! release, stored objects stay readable, Shoots are reconciled.
+//! `terrarium upgrade apply` through every minor from 1.120 to 1.149 in one run, during writes: fields are added and removed at
+//! their release, stored objects stay readable, Shoots are reconciled.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -23,7 +23,7 @@ fn shoots() -> String {
     SHOOTS.map(shoot).join("---\n")
 }
 
-/// Value of a field of an object of the garden; empty where the object does not have it.
+/// Returns the value of a field of an object of the garden; empty if the object does not have it.
 fn field(sandbox: &Sandbox, object: &[&str], path: &str) -> String {
     let path = format!("jsonpath={{{path}}}");
     sandbox.kubectl(Kubectl::Newest, "garden", &[&["-n", "garden-demo", "get"], object, &["-o", &path]].concat())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can be asked of a cluster: each is requests to the API, whose answers are shown.
+//! Operations on a cluster: each sends requests to the API, and their answers are shown.
 
 use api::cluster::GARDEN;
 use api::constants::{annotation, label, operation};
@@ -21,7 +21,7 @@ use crate::parts::{form, table};
 use crate::refusal::Refusal;
 use crate::view::{View, object};
 
-/// Does what a form asks for.
+/// Performs the operation of a form.
 pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
     let (namespace, name, step) = (form.text("namespace"), form.text("name"), form.text("step"));
     let path = object::<Shoot>(GARDEN, namespace, name);
@@ -62,7 +62,7 @@ pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
     }]))
 }
 
-/// Selects a node for its update in place: the label that a user sets in the Shoot's cluster.
+/// Selects a node for its update in place: sets the label that a user sets in the Shoot's cluster.
 async fn select_node(view: &View, form: &Fields, path: &str) -> Result<Result<Bytes, Error>, Refusal> {
     let unreadable = |error: serde_json::Error| {
         Refusal::new(StatusCode::BAD_GATEWAY, "The answer of the API cannot be read", error.to_string())
@@ -72,7 +72,7 @@ async fn select_node(view: &View, form: &Fields, path: &str) -> Result<Result<By
     Ok(view.patch(&node, &json!({ "metadata": { "labels": { label::SELECTED_FOR_UPDATE: "true" } } })).await)
 }
 
-/// Annotates, then deletes: the API asks for the confirmation.
+/// Annotates, then deletes: the API requires the confirmation.
 async fn delete(view: &View, path: &str) -> Result<Bytes, Error> {
     let confirmation = json!({ "metadata": { "annotations": { annotation::CONFIRMATION_DELETION: "true" } } });
     view.patch(path, &confirmation).await?;
@@ -97,7 +97,7 @@ struct Change {
 }
 
 impl Change {
-    /// What a form asks for; the Shoot as it is says where its pool is.
+    /// Reads the change that a form requests; the Shoot's current specification determines the index of its pool.
     fn read(form: &Fields, shoot: &Shoot) -> Result<Self, String> {
         if form.text("pool").is_empty() {
             let version = form.text("version");
@@ -115,13 +115,13 @@ impl Change {
             workers.iter().position(|worker| worker.name == pool).ok_or_else(|| format!("it has no pool {pool}"))?;
         let path = format!("/spec/provider/workers/{index}");
         let mut image = json!({ "name": name, "version": version });
-        // What a provider wants to know of an image is about this image.
+        // The provider configuration of an image is valid for this image only.
         let known = workers[index].machine.image.as_ref().filter(|known| known.name == name);
         if let Some(config) = known.and_then(|known| known.provider_config.as_ref()) {
             image["providerConfig"] = serde_json::to_value(config).unwrap_or_default();
         }
         let body = json!([
-            // Pools may have moved meanwhile.
+            // The order of pools may have changed meanwhile.
             { "op": "test", "path": format!("{path}/name"), "value": pool },
             { "op": "add", "path": format!("{path}/machine/image"), "value": image },
         ]);
@@ -133,8 +133,7 @@ impl Change {
     }
 }
 
-/// What another version does to nodes, before it is sent: the API's own result of a dry run against what is stored; or it is
-/// sent.
+/// Shows the effect of another version on nodes by the API's own dry run against the stored object, or sends the change.
 async fn change(view: &View, form: &Fields, path: &str) -> Result<Outcome, Refusal> {
     let unreadable = |error: serde_json::Error| {
         Refusal::new(StatusCode::BAD_GATEWAY, "The answer of the API cannot be read", error.to_string())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The last changes of a cluster's Shoot, as the log has them.
+//! The last changes of a cluster's Shoot, from the log.
 
 use api::cluster::GARDEN;
 use eventlog::{Key, Revision};
@@ -11,7 +11,7 @@ use crate::pages::time::difference;
 use crate::parts::{table, time};
 use crate::view::View;
 
-/// Changes that are shown.
+/// Maximum number of changes that are shown.
 const SHOWN: usize = 5;
 
 pub(super) async fn draw(view: &View, key: &Key) -> Markup {

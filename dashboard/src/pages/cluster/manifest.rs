@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The manifest of a cluster: read at any moment; at the present it is edited, and what the API would make of it is shown before
-//! it is sent.
+//! The manifest of a cluster: shown at any moment; at the present a user can edit it, and sees the result of a dry run before it
+//! is sent.
 
 use api::cluster::GARDEN;
 use api::core::Shoot;
@@ -54,7 +54,7 @@ fn field(text: &str) -> Markup {
     }
 }
 
-/// A dry run of an edited manifest, or its replacement.
+/// Performs a dry run of an edited manifest, or replaces the Shoot.
 pub(super) async fn act(view: &View, form: &Fields, step: &str, path: &str) -> Result<Outcome, Refusal> {
     let before = view.send(Method::GET, path, None).await?;
     let url = format!("{path}?fieldValidation=Strict{}", if step == "check" { "&dryRun=All" } else { "" });
@@ -70,7 +70,7 @@ pub(super) async fn act(view: &View, form: &Fields, step: &str, path: &str) -> R
         changes.retain(|change| is_written(&change.path));
         changes
     });
-    // What was typed is not lost: the form comes back as it was.
+    // The edited text is kept: the form is shown again with it.
     let (message, refused) = match &answer {
         Ok(_) if step == "check" => (Message::new(Severity::Done, "the API would take this"), None),
         Ok(_) => (Message::new(Severity::Done, "the API took this"), None),

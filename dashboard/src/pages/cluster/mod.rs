@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One cluster: what it is, what it waits for, its roll-out, maintenance, versions, Events and manifest.
+//! One cluster: its properties, what it waits for, its roll-out, maintenance, versions, Events and manifest.
 //!
-//! **Tour.** [`why`] what it waits for; [`rollout`] pools and machines, [`strip`] how many of them along time; [`versions`] and
-//! what comes of them; [`nodes`]; [`history`] its last changes; [`manifest`] as it is edited; [`act`] what can be asked of it.
+//! **Tour.** [`why`] what it waits for; [`rollout`] pools and machines, [`strip`] numbers of machines over time; [`versions`] and
+//! their future; [`nodes`]; [`history`] its last changes; [`manifest`] reading and editing it; [`act`] operations.
 
 pub(crate) mod act;
 mod history;
@@ -39,15 +39,15 @@ use crate::parts::{badge, lines, table, time};
 use crate::refusal::Refusal;
 use crate::view::View;
 
-/// How far ahead maintenance is looked at.
+/// Length of time for which maintenance is forecast.
 const AHEAD: TimeDelta = TimeDelta::days(90);
-/// Events that are shown.
+/// Maximum number of Events that are shown.
 const EVENTS: usize = 30;
 
 /// Draws the page of a cluster.
 ///
 /// # Errors
-/// There is no such Shoot; what the API answers.
+/// There is no such Shoot; the API's error.
 pub async fn draw(view: &View, project: &str, name: &str) -> Result<Page, Refusal> {
     let projects = Projects::read(view).await;
     let namespace = projects.namespace(project);
@@ -109,7 +109,7 @@ async fn missing(view: &View, projects: &Projects, project: &str, name: &str) ->
     Ok(Refusal::no_object(&format!("cluster {wanted}"), &near))
 }
 
-/// Hidden fields of each form about the cluster.
+/// Returns the hidden fields of each form about the cluster.
 fn about(view: &View, shoot: &Shoot) -> Markup {
     html! {
         (form::hidden(view, "cluster"))
@@ -170,7 +170,7 @@ fn overview(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> M
     }
 }
 
-/// An error code as `terrarium explain` explains it.
+/// Explains an error code, as `terrarium explain` does.
 fn explained(code: &str) -> String {
     match ops::words::meaning(code) {
         Some(meaning) => format!("{code}: {meaning}; `terrarium explain {code}` says more"),
@@ -265,7 +265,7 @@ async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) 
     }
 }
 
-/// Operations that can wait for maintenance, and the one that does.
+/// Returns the operations that can wait for maintenance, with the waiting one selected.
 fn operations(waits: Option<&str>) -> Vec<Choice> {
     let none = Choice { value: String::new(), label: "none".to_owned() };
     let known = maintenance_operations(Gates::default());

@@ -16,7 +16,7 @@ pub(super) async fn draw(view: &View, shoot: &Shoot) -> Markup {
     }
     let mut nodes = match view.list::<Node>(cluster, None, "").await {
         Ok(nodes) => nodes,
-        // Before the cluster's API server is there, nobody knows nodes.
+        // Before the cluster's API server exists, its nodes are unknown.
         Err(error) if error.is_not_found() => Vec::new(),
         Err(error) => return Message::of_error("nodes cannot be read", &error).markup(),
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The roll-out of a cluster's pools: what is wanted, what is there, and each machine with its node.
+//! The roll-out of a cluster's pools: desired and actual state, and each machine with its node.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ async fn read(view: &View, shoot: &Shoot) -> Result<Option<Markup>, Error> {
     let seed = cluster::of_seed(seed);
     let mut deployments = view.list::<MachineDeployment>(&seed, Some(namespace), "").await?;
     let mut machines = view.list::<Machine>(&seed, Some(namespace), "").await?;
-    // Before the cluster's API server is there, nobody knows nodes.
+    // Before the cluster's API server exists, its nodes are unknown.
     let nodes = view.list::<Node>(namespace, None, "").await.unwrap_or_default();
     let nodes: BTreeMap<&str, &Node> = nodes.iter().map(|node| (node.metadata.name.as_str(), node)).collect();
     deployments.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
@@ -74,13 +74,13 @@ async fn read(view: &View, shoot: &Shoot) -> Result<Option<Markup>, Error> {
     }))
 }
 
-/// Nodes and pods of the cluster, where a drain may be on its way: as `terrarium why` reads them.
+/// Reads nodes and pods of the cluster, if nodes may be drained, as `terrarium why` does.
 async fn drained(view: &View, shoot: &Shoot, namespace: &str, machines: &[Machine]) -> Cluster {
     let is_on_its_way = |machine: &Machine| machine.metadata.is_being_deleted() || phase(machine) != "Running";
     if shoot.status.in_place_updates.is_none() && !machines.iter().any(is_on_its_way) {
         return Cluster::default();
     }
-    // Before the cluster's API server is there, nobody knows nodes.
+    // Before the cluster's API server exists, its nodes are unknown.
     Cluster::read(&view.reading_context(), namespace, view.now()).await.unwrap_or_default()
 }
 
@@ -88,7 +88,7 @@ fn phase(machine: &Machine) -> &str {
     &machine.status.current_status.phase
 }
 
-/// Whether a Machine is of a MachineDeployment: by the longest name that its own begins with.
+/// True if a Machine belongs to a MachineDeployment: the one with the longest name that the Machine's name begins with.
 fn is_of(machine: &Machine, deployment: &MachineDeployment, all: &[MachineDeployment]) -> bool {
     let begins = |it: &&MachineDeployment| {
         machine.metadata.name.strip_prefix(&it.metadata.name).is_some_and(|rest| rest.starts_with('-'))
@@ -97,7 +97,7 @@ fn is_of(machine: &Machine, deployment: &MachineDeployment, all: &[MachineDeploy
     own.is_some_and(|own| own.metadata.name == deployment.metadata.name)
 }
 
-/// What the Machines of a pool wait for, each in a sentence.
+/// Returns what the Machines of a pool wait for, one sentence each.
 fn waits<'a>(machines: impl Iterator<Item = &'a Machine>, cluster: &Cluster) -> Vec<String> {
     let mut waits = Vec::new();
     for machine in machines {
@@ -112,7 +112,7 @@ fn waits<'a>(machines: impl Iterator<Item = &'a Machine>, cluster: &Cluster) -> 
     waits
 }
 
-/// How far a node's update in place is, and the way to select it where the pool waits for that.
+/// Shows the progress of a node's update in place, and the form that selects it if the pool waits for that.
 fn update_in_place(view: &View, shoot: &Shoot, machine: &Machine, nodes: &BTreeMap<&str, &Node>) -> Markup {
     let name = machine.metadata.labels.get(NODE).map(String::as_str).unwrap_or_default();
     let Some(node) = nodes.get(name) else { return html! {} };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How many machines a cluster had, along the time of its last roll-out: old ones, new ones that are not there yet, new ones.
+//! Numbers of machines of a cluster during its last roll-out: old ones, new ones that do not run yet, new ones.
 //!
-//! It is made from the machines that the page shows, backwards over their changes that the timeline has kept.
+//! It is calculated from the machines that the page shows, backwards over their changes in the timeline.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::view::View;
 /// Width and height of the picture, in its own units.
 const WIDTH: f64 = 1_000.0;
 const HEIGHT: f64 = 70.0;
-/// Rows of the table.
+/// Maximum number of rows of the table.
 const ROWS: usize = 100;
 
-/// What a machine is in the picture.
+/// Stage of a machine in the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
-    /// Of another template than the present one.
+    /// The machine has another template than the present one.
     Old,
-    /// Of the present template, and not running.
+    /// The machine has the present template, and does not run yet.
     Coming,
-    /// Of the present template, and running.
+    /// The machine has the present template, and runs.
     Ready,
 }
 
-/// Machines of each stage, from an instant on.
+/// Numbers of machines of each stage, from an instant on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
     old: u32,
@@ -65,11 +65,11 @@ fn stage(class: &str, phase: &str, templates: &[&str]) -> Stage {
     }
 }
 
-/// A change of a machine, and what it was before; `None`: it was not there.
+/// A change of a machine, and its stage before; `None`: it did not exist.
 type Change = (DateTime<Utc>, Arc<str>, Option<Stage>);
 
-/// Counts from instant to instant, the earliest first, of machines as they are now and what they were before each change;
-/// changes are in their order. Before the first change counts stand at no instant, and are left out.
+/// Returns counts from instant to instant, the earliest first, of machines as they are now and their stages before each change;
+/// changes are in their order. Counts before the first change have no instant, and are left out.
 fn counts(mut machines: BTreeMap<Arc<str>, Stage>, changes: &[Change]) -> Vec<(DateTime<Utc>, Count)> {
     let mut counts: Vec<(DateTime<Utc>, Count)> = Vec::new();
     for (at, name, before) in changes.iter().rev() {
@@ -87,13 +87,13 @@ fn counts(mut machines: BTreeMap<Arc<str>, Stage>, changes: &[Change]) -> Vec<(D
     counts
 }
 
-/// The last roll-out: from the last instant before which no machine was replaced.
+/// Returns the last roll-out: from the last instant before which no machine was replaced.
 fn last_rollout(mut counts: Vec<(DateTime<Utc>, Count)>) -> Vec<(DateTime<Utc>, Count)> {
     // Before it there were only old ones, or none.
     let begin = counts.iter().rposition(|(_, count)| count.coming + count.ready == 0);
     let Some(begin) = begin else { return counts };
     counts.drain(..begin);
-    // Of the quiet time before it a little is enough.
+    // Only the end of the quiet time before it is shown.
     if let [(first, _), (second, _), ..] = counts[..] {
         let last = counts.last().map_or(second, |(last, _)| *last);
         counts[0].0 = first.max(second - (last - second) / 8);
@@ -101,7 +101,7 @@ fn last_rollout(mut counts: Vec<(DateTime<Utc>, Count)>) -> Vec<(DateTime<Utc>, 
     counts
 }
 
-/// The strip; nothing where no machine changed.
+/// Draws the strip; empty if no machine changed.
 pub(super) async fn draw(view: &View, seed: &str, namespace: &str, machines: &[Machine], templates: &[&str]) -> Markup {
     let timeline = view.dashboard.timeline();
     let Ok(span) = timeline.refresh().await else { return html! {} };
@@ -123,7 +123,7 @@ pub(super) async fn draw(view: &View, seed: &str, namespace: &str, machines: &[M
 
 fn picture(counts: &[(DateTime<Utc>, Count)], now: DateTime<Utc>) -> Markup {
     let (Some((begin, _)), Some((last, _))) = (counts.first(), counts.last()) else { return html! {} };
-    // A little of what has been since then; the rest of time would make it too small to be seen.
+    // A tenth of its length is added after it; the whole time until now would make it too small.
     let length = (*last - *begin).num_milliseconds().max(1_000) as f64 * 1.1;
     let x = |at: DateTime<Utc>| ((at - *begin).num_milliseconds() as f64 / length * WIDTH).min(WIDTH);
     let most = f64::from(counts.iter().map(|(_, count)| count.all()).max().unwrap_or(1).max(1));

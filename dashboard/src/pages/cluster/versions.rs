@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The versions of a cluster: control plane and pools, what comes of each, and those that may be chosen.
+//! The versions of a cluster: control plane and pools, the future of each, and those that can be chosen.
 
 use api::core::{CloudProfileSpec, Shoot, Worker};
 use domain::cloud_profile::{kubernetes_version, machine_image_version};
@@ -43,14 +43,14 @@ pub(super) fn draw(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Ma
     }
 }
 
-/// Name and version of a pool's image.
+/// Returns name and version of a pool's image.
 fn image_of(worker: &Worker) -> (&str, &str) {
     let image = worker.machine.image.as_ref();
     let version = image.and_then(|image| image.version.as_deref()).unwrap_or_default();
     (image.map(|image| image.name.as_str()).unwrap_or_default(), version)
 }
 
-/// What comes of each version, the gravest first.
+/// Returns the future of each version, the gravest first.
 fn outlooks(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Vec<Message> {
     if shoot.metadata.deletion_timestamp.is_some() {
         return Vec::new();
@@ -71,7 +71,7 @@ fn outlooks(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Vec<Messa
     all.into_iter().map(|outlook| Message::new(severity(outlook.gravity), outlook.text)).collect()
 }
 
-/// `1.27.1 (supported, expires 2023-09-30 00:00:00)`.
+/// Formats a choice: `1.27.1 (supported, expires 2023-09-30 00:00:00)`.
 fn choice(value: String, entry: &impl Expirable, at: Moment) -> Choice {
     let expires = at.expiration(entry).map(|date| {
         let verb = if date < at.now { "expired" } else { "expires" };
@@ -111,7 +111,8 @@ fn kubernetes(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Markup 
     }
 }
 
-/// A form for the image of each pool: what is offered and has not expired. Whether the pool can run it the API says.
+/// Returns a form for the image of each pool: images that are offered and have not expired. The API decides whether the pool can
+/// run one.
 fn images(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Markup {
     let at = view.moment();
     let of_image = |image: &api::core::MachineImage| -> Vec<Choice> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a cluster waits for: the lines of `terrarium why`, each with links to the history of the object and of the field that
-//! it was read from.
+//! Reasons why a cluster waits: the lines of `terrarium why`, each with links to the history of the object and of the field that it
+//! was read from.
 
 use api::core::Shoot;
 use maud::Markup;
@@ -9,7 +9,7 @@ use crate::parts::lines;
 use crate::parts::message::{Message, Severity};
 use crate::view::View;
 
-/// The lines, now or at a moment of the past.
+/// Draws the lines, now or at a moment of the past.
 pub(super) async fn draw(view: &View, shoot: &Shoot, shown: &str) -> Markup {
     let rules = (view.dashboard.options().seed, view.release());
     match ops::why::of(&view.reading_context(), shown, shoot, view.now(), rules, None).await {

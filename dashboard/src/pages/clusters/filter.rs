@@ -2,29 +2,29 @@
 //! The filter of the list of clusters.
 //!
 //! ```text
-//! word  "some words"  -word  key:value  key:"some words"  -key:value      all of them must hold
+//! word  "some words"  -word  key:value  key:"some words"  -key:value      all terms must hold
 //! ```
 //!
-//! Words are looked for in name, project, version, seed, status and purpose, whatever their case.
+//! Words are searched in name, project, version, seed, status and purpose, ignoring case.
 
 use chrono::TimeDelta;
 
-/// What can stand before a colon.
+/// Keys before a colon.
 pub(crate) const KEYS: [&str; 11] =
     ["project", "seed", "version", "image", "class", "state", "condition", "provider", "purpose", "label", "forced"];
 
 /// A term of a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Term {
-    /// Whether it must not hold.
+    /// True if the term must not hold.
     pub(super) excludes: bool,
     /// `None`: a word.
     pub(super) key: Option<&'static str>,
-    /// In lower case.
+    /// Value in lower case.
     pub(super) value: String,
 }
 
-/// A filter, and what is wrong with it.
+/// A filter, and its errors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
     pub(super) terms: Vec<Term>,
@@ -32,7 +32,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Reads a filter; what cannot be read is left out, and said.
+    /// Reads a filter; terms that cannot be read are left out, and reported.
     pub(super) fn read(text: &str) -> Self {
         let mut filter = Self::default();
         let mut rest = text.trim_start();
@@ -85,13 +85,13 @@ impl Filter {
         self.terms.push(Term { excludes, key, value: value.to_lowercase() });
     }
 
-    /// The longest time within which a forced update is looked for, if the filter asks for that.
+    /// Returns the longest time within which a forced update is searched, if the filter requires that.
     pub(super) fn forced_within(&self) -> Option<TimeDelta> {
         self.terms.iter().filter(|term| term.key == Some("forced")).filter_map(|term| days(&term.value)).max()
     }
 }
 
-/// `30d`, `2w`, `12h`.
+/// Parses `30d`, `2w`, `12h`.
 pub(super) fn days(text: &str) -> Option<TimeDelta> {
     let unit = text.chars().next_back()?;
     let number: i64 =

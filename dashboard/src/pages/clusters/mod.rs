@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! All clusters: filtered, sorted, a window of them at a time.
+//! All clusters: filtered, sorted, in windows of 50 rows.
 //!
 //! | parameter | is |
 //! | --- | --- |
 //! | `filter` | see [`filter`] |
 //! | `sort` | a column, behind `-` in descending order |
-//! | `page` | which 50 rows, from 1 |
-//! | `windows` | how many times 50 rows from there on, 1 to 40: the script adds 200 rows as somebody scrolls |
+//! | `page` | number of the first window, from 1 |
+//! | `windows` | number of windows of 50 rows, 1 to 40: the script adds 200 rows when the user scrolls |
 //! | `column` | a column that is usually hidden; several |
 //!
-//! **Tour.** [`source`] where rows come from; [`row`] rows, [`filter`] which of them.
+//! **Tour.** [`source`] the source of rows; [`row`] rows, [`filter`] the filter of rows.
 
 pub(crate) mod filter;
 pub(crate) mod row;
@@ -35,14 +35,14 @@ use crate::parts::table::{Header, table};
 use crate::refusal::Refusal;
 use crate::view::View;
 
-/// Rows of a window. A browser lays out what it is given before it paints: a screen or two is quick, 200 rows are not.
+/// Rows of a window. A browser lays out the whole document before it paints: a screen or two is fast, 200 rows are not.
 pub const WINDOW: usize = 50;
 /// Windows that the script adds at a time.
 const ADDED: usize = 4;
-/// Windows that are shown at once, at most.
+/// Maximum number of windows that are shown at once.
 const WINDOWS: usize = 40;
 
-/// Columns that are always there.
+/// Columns that are always shown.
 const COLUMNS: [(&str, &str); 10] = [
     ("project", "Project"),
     ("name", "Name"),
@@ -68,7 +68,7 @@ const HIDDEN: [(&str, &str); 5] = [
 /// Draws the page.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let filter = Filter::read(view.query.text("filter"));
     let (column, descends) = sorting(view.query.text("sort"));
@@ -79,14 +79,14 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let forced_until = filter.forced_within().and_then(|length| now.checked_add_signed(length));
     let mut rows: Vec<Light<'_>> = source.rows(view, &projects, &offers);
     let all = rows.len();
-    // Most Shoots use nothing that expires until then: their course is not asked for.
+    // Most Shoots use no version that expires until then: their forecast is not calculated.
     let asked = match forced_until {
         Some(until) => {
             let unknown = rows.iter().filter(|row| !row.row.is_plain && row.expires(&offers, until));
             let unknown: Vec<Arc<ShootRow>> = unknown.map(|row| row.row.clone()).collect();
             source.ask(view, &unknown).await?
         }
-        None => source::Asked::new(),
+        None => source::ReadShoots::new(),
     };
     rows.retain(|row| {
         let until = forced_until.filter(|until| row.expires(&offers, *until));
@@ -110,7 +110,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     });
     let pages = rows.len().div_ceil(WINDOW).max(1);
     let number = view.query.text("page").parse().unwrap_or(1_usize).clamp(1, pages);
-    // Windows from the page on: more than one where somebody has scrolled.
+    // Windows from the page on: more than one if the user has scrolled.
     let windows = view.query.text("windows").parse().unwrap_or(1_usize).clamp(1, WINDOWS).min(pages - number + 1);
     let shown: Vec<&Light<'_>> = rows.iter().skip((number - 1) * WINDOW).take(windows * WINDOW).collect();
     let shoots = source::on_screen(view, &source, &shown).await?;
@@ -159,7 +159,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         ]))
 }
 
-/// The column to sort by, and whether it descends.
+/// Returns the column to sort by; true: in descending order.
 fn sorting(text: &str) -> (&str, bool) {
     let (name, descends) = match text.strip_prefix('-') {
         Some(name) => (name, true),
@@ -238,7 +238,7 @@ fn rows_of<'a>(
     table(if all == 1 { "1 cluster" } else { &count }, &headers, &rows)
 }
 
-/// Links to the windows around those that are shown. The script follows `data-next` as somebody scrolls there.
+/// Returns links to the windows around those that are shown. The script follows `data-next` when the user scrolls there.
 fn pager(view: &View, number: usize, windows: usize, pages: usize) -> Markup {
     let to = |page: usize| view.here_with(&[("page", &page.to_string()), ("windows", "")]);
     let last = number + windows - 1;

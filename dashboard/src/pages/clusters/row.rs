@@ -21,15 +21,15 @@ use crate::pages::world::Offers;
 use crate::parts::{badge, table, time};
 use crate::view::View;
 
-/// What rows are filtered and sorted by.
+/// Fields of a Shoot that rows are filtered and sorted by.
 pub(super) struct Light<'a> {
     pub(super) row: Arc<ShootRow>,
     pub(super) project: Cow<'a, str>,
-    /// The Shoot, where it was read whole.
+    /// The whole Shoot, if it was read.
     pub(super) shoot: Option<&'a Shoot>,
     class: Option<State>,
     version: Option<Version>,
-    /// When maintenance is due, where the order asks for that.
+    /// Instant of the next maintenance, if the rows are sorted by it.
     maintenance: Option<DateTime<Utc>>,
     issue_since: Option<DateTime<Utc>>,
     nodes: Option<Count>,
@@ -63,13 +63,13 @@ impl<'a> Light<'a> {
         &self.row.name
     }
 
-    /// Finds out when maintenance is due. `scratch` is a Shoot with nothing in it but what another row put there.
+    /// Calculates the instant of the next maintenance. `scratch` is an empty Shoot, or one that another row has filled.
     pub(super) fn plan(&mut self, view: &View, scratch: &mut Shoot) {
         self.row.schedule(scratch);
         self.maintenance = self.row.deleted.is_none().then(|| maintenance::next_run(view, scratch).0);
     }
 
-    /// Whether something that the Shoot uses expires up to an instant: else nothing is forced until then.
+    /// True if a version that the Shoot uses expires up to an instant: otherwise nothing is forced until then.
     pub(super) fn expires(&self, offers: &Offers, until: DateTime<Utc>) -> bool {
         let Some(offered) = offers.get(&self.row.spec.profile) else { return false };
         let is_over = |date: Option<DateTime<Utc>>| date.is_some_and(|date| date <= until);
@@ -89,7 +89,7 @@ impl<'a> Light<'a> {
         self.row.placed().map_or("", |seed| seed)
     }
 
-    /// `Reconcile Processing`, `Create Pending`.
+    /// Returns `Reconcile Processing`, `Create Pending`.
     fn status(&self) -> String {
         match &self.row.operation {
             Some(operation) => format!("{} {}", operation.kind, operation.state),
@@ -97,13 +97,13 @@ impl<'a> Light<'a> {
         }
     }
 
-    /// Those that there are, those that are ready, and those that may be.
+    /// Returns the numbers of existing nodes and of ready nodes, and their bounds.
     fn nodes(&self) -> (i64, i64, (i32, i32)) {
         let Count { all, ready } = self.nodes.unwrap_or_default();
         (all, ready, wanted(&self.row))
     }
 
-    /// Whether all terms of a filter hold; `forced` when the first forced update comes.
+    /// True if all terms of a filter hold; `forced`: instant of the first forced update.
     pub(super) fn passes(&self, filter: &Filter, now: DateTime<Utc>, forced: Option<DateTime<Utc>>) -> bool {
         filter.terms.iter().all(|term| self.holds(term, now, forced) != term.excludes)
     }
@@ -144,7 +144,7 @@ impl<'a> Light<'a> {
         }
     }
 
-    /// The order by a column, without the last word: project and name.
+    /// Compares by a column; ties are left to the caller, which compares project and name.
     pub(super) fn order(&self, other: &Self, column: &str) -> Ordering {
         match column {
             "name" => self.name().cmp(other.name()),
@@ -155,7 +155,7 @@ impl<'a> Light<'a> {
             "seed" => self.seed().cmp(other.seed()),
             "purpose" => self.row.spec.purpose.cmp(&other.row.spec.purpose),
             "nodes" => self.nodes().cmp(&other.nodes()),
-            // The oldest issue first; what has none comes last.
+            // The oldest issue first; rows without an issue last.
             "issue" => match (self.issue_since, other.issue_since) {
                 (Some(own), Some(others)) => own.cmp(&others),
                 (own, others) => own.is_none().cmp(&others.is_none()),
@@ -174,7 +174,7 @@ impl<'a> Light<'a> {
     }
 }
 
-/// A Shoot on screen, its project, and what is offered to it.
+/// A Shoot on screen, its project, and the versions that it is offered.
 pub(super) struct Row<'a> {
     pub(super) shoot: &'a Shoot,
     project: Cow<'a, str>,
@@ -212,7 +212,7 @@ impl<'a> Row<'a> {
         &self.shoot.metadata.name
     }
 
-    /// The gravest state of an image of a pool.
+    /// Returns the gravest state of an image of a pool.
     fn image_state(&self, at: Moment) -> Option<State> {
         let offered = self.offered?;
         let pools = self.light.spec.pools.iter();
@@ -222,7 +222,7 @@ impl<'a> Row<'a> {
         states.max_by_key(|state| gravity(*state))
     }
 
-    /// The cell of a column.
+    /// Returns the cell of a column.
     pub(super) fn cell(&self, view: &View, column: &str) -> Markup {
         let (now, row) = (view.now(), &self.light);
         match column {
@@ -251,7 +251,7 @@ impl<'a> Row<'a> {
                         Some(Count { all, ready }) => { (ready) "/" (all) }
                         None => { (table::NONE) }
                     }
-                    // What is as it is to be needs no second number.
+                    // A number of nodes within its bounds needs no second number.
                     @if least < most { br; span.far.nowrap { "of " (least) " to " (most) } }
                     @else if self.nodes.is_none_or(|count| count.all != i64::from(most)) { br; span.far.nowrap { "of " (most) } }
                 }
@@ -280,13 +280,13 @@ impl<'a> Row<'a> {
     }
 }
 
-/// How many nodes the pools have at least and at most.
+/// Returns the minimum and the maximum number of nodes of all pools.
 fn wanted(row: &ShootRow) -> (i32, i32) {
     let sum = |of: fn(&PoolRow) -> i32| row.spec.pools.iter().map(of).fold(0, i32::saturating_add);
     (sum(|pool| pool.nodes.0), sum(|pool| pool.nodes.1))
 }
 
-/// Machine images of the pools, each once.
+/// Returns the machine images of the pools, each once.
 fn image_names(row: &ShootRow) -> Vec<String> {
     let images = row.spec.pools.iter().filter(|pool| !pool.image.is_empty());
     let mut all: Vec<String> = images.map(|pool| format!("{} {}", pool.image, pool.image_version)).collect();
@@ -295,7 +295,7 @@ fn image_names(row: &ShootRow) -> Vec<String> {
     all
 }
 
-/// Whether a version is meant: itself, or one of its minor (`1.31` means 1.31.2, too).
+/// True if a version matches: itself, or its minor version (`1.31` matches 1.31.2).
 fn is_version(version: &str, wanted: &str) -> bool {
     version == wanted || version.strip_prefix(wanted).is_some_and(|rest| rest.starts_with(['.', '-', '+']))
 }
@@ -311,7 +311,7 @@ fn gravity(state: State) -> u8 {
     }
 }
 
-/// Since when something is wrong: a condition, or the last operation.
+/// Returns the instant since which a condition or the last operation reports a problem.
 fn issue_since(row: &ShootRow) -> Option<DateTime<Utc>> {
     let conditions = row.conditions.iter().filter(|condition| matches!(&*condition.words.status, "False" | "Unknown"));
     let conditions = conditions.map(|condition| condition.since);
@@ -319,7 +319,7 @@ fn issue_since(row: &ShootRow) -> Option<DateTime<Utc>> {
     conditions.chain(failed.map(|operation| operation.time)).min()
 }
 
-/// The last operation, and what else stands in the way.
+/// Shows the last operation, and other obstacles.
 pub(crate) fn status(shoot: &Shoot) -> Markup {
     let codes: Vec<&str> = shoot.status.last_errors.iter().flat_map(|error| &error.codes).map(String::as_str).collect();
     html! {
@@ -344,7 +344,7 @@ pub(crate) fn status(shoot: &Shoot) -> Markup {
     }
 }
 
-/// Letters of a condition or constraint.
+/// Returns the letters of a condition or constraint.
 pub(crate) fn letters(condition: &str) -> &str {
     match condition {
         "APIServerAvailable" => "API",
@@ -361,7 +361,7 @@ pub(crate) fn letters(condition: &str) -> &str {
     }
 }
 
-/// A chip for each condition, and for each constraint that is not met.
+/// Returns a chip for each condition, and for each constraint that is not met.
 fn chips(shoot: &Shoot, now: DateTime<Utc>) -> Markup {
     let constraints = shoot.status.constraints.iter().filter(|constraint| constraint.status != "True");
     html! { span.chips { @for condition in shoot.status.conditions.iter().chain(constraints) { (chip(condition, now)) } } }

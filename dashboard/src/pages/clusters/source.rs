@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the rows of a list come from: of a small landscape from the API's list, of a large one from the index of the log, which
-//! has what lists show and what maintenance looks at, so that no Shoot is read whole but those whose status says more.
+//! Source of the rows of a list: the API's list for a small landscape, the index of the log for a large one. The index has the
+//! fields that lists show and that maintenance reads, so only Shoots whose status contains more are read whole.
 //!
-//! **Invariant.** Who may not list a namespace sees no row of it, whichever way it comes.
+//! **Invariant.** A user who may not list a namespace sees no row of it, from either source.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,22 +21,22 @@ use crate::pages::world::{Offers, Projects};
 use crate::refusal::Refusal;
 use crate::view::View;
 
-/// Shoots from which on a landscape is large.
+/// Minimum number of Shoots of a large landscape.
 const LARGE: usize = 500;
 
 /// Shoots by `NAMESPACE/NAME`.
-pub(super) type Asked = BTreeMap<String, Shoot>;
+pub(super) type ReadShoots = BTreeMap<String, Shoot>;
 
 /// All Shoots that the session's user may list.
 pub(in crate::pages) enum Source {
     /// Whole objects, and the rows of the index, if the log has them.
     Listed(Vec<Shoot>, Option<Box<Rows>>),
-    /// Rows of the index, and where their specifications are.
+    /// Rows of the index, and the positions of their specifications.
     Indexed(Vec<Arc<ShootRow>>, Box<Rows>),
 }
 
 impl Source {
-    /// Reads them.
+    /// Reads the Shoots.
     pub(in crate::pages) async fn of(view: &View) -> Result<Self, Refusal> {
         let all = rows_at(view).await;
         match all {
@@ -45,7 +45,7 @@ impl Source {
         }
     }
 
-    /// How many Nodes a Shoot has, by its technical ID; `None`: that is not known.
+    /// Returns the numbers of a Shoot's Nodes, by its technical ID; `None`: unknown.
     pub(super) fn nodes(&self, technical_id: &str) -> Option<Count> {
         let all = match self {
             Self::Listed(_, all) => all.as_ref()?,
@@ -54,7 +54,7 @@ impl Source {
         Some(all.nodes.get(technical_id).copied().unwrap_or_default())
     }
 
-    /// What is filtered and sorted.
+    /// Returns the rows to filter and sort.
     pub(super) fn rows<'a>(&'a self, view: &View, projects: &'a Projects, offers: &Offers) -> Vec<Light<'a>> {
         let light = |row: Arc<ShootRow>, shoot| {
             let project = projects.project_of(&row.namespace);
@@ -69,8 +69,8 @@ impl Source {
         }
     }
 
-    /// A Shoot as far as maintenance looks at it; `asked` has those that had to be asked for.
-    pub(super) fn known<'a>(&'a self, light: &Light<'a>, asked: &'a Asked) -> Option<Cow<'a, Shoot>> {
+    /// Returns a Shoot with the fields that maintenance reads; `asked`: Shoots that were read from the API.
+    pub(super) fn known<'a>(&'a self, light: &Light<'a>, asked: &'a ReadShoots) -> Option<Cow<'a, Shoot>> {
         match (light.shoot, self) {
             (Some(shoot), _) => Some(Cow::Borrowed(shoot)),
             (None, Self::Indexed(_, all)) => {
@@ -81,30 +81,30 @@ impl Source {
         }
     }
 
-    /// Asks for the Shoots of rows that do not say enough.
+    /// Reads the Shoots of rows that do not contain enough.
     ///
     /// # Errors
-    /// What the API answers.
-    pub(super) async fn ask(&self, view: &View, rows: &[Arc<ShootRow>]) -> Result<Asked, Refusal> {
-        let Self::Indexed(_, all) = self else { return Ok(Asked::new()) };
+    /// The API's error.
+    pub(super) async fn ask(&self, view: &View, rows: &[Arc<ShootRow>]) -> Result<ReadShoots, Refusal> {
+        let Self::Indexed(_, all) = self else { return Ok(ReadShoots::new()) };
         let shoots = whole(view, rows, all).await?;
         Ok(shoots.into_iter().map(|shoot| (ops::world::name_of(&shoot), shoot)).collect())
     }
 }
 
-/// The Shoot of a row; `None`: its status has more to say to maintenance than the row has.
+/// Returns the Shoot of a row; `None`: its status has fields for maintenance that the row lacks.
 fn of_row(row: &ShootRow, all: &Rows) -> Option<Shoot> {
     let spec = all.specs.get(row.key().as_str()).filter(|_| row.is_plain)?;
     row.shoot(spec)
 }
 
-/// The rows of the index that the user may see, and all of it; `None`: there are few, or the log does not have them.
+/// Returns the rows of the index that the user may see, and all of it; `None`: there are few, or the log does not have them.
 pub(in crate::pages) async fn indexed(view: &View) -> Option<(Vec<Arc<ShootRow>>, Box<Rows>)> {
     let all = rows_at(view).await.filter(|all| is_large(all))?;
     Some((seen(view, &all).await, all))
 }
 
-/// The rows of the index at the moment of a view; `None`: the log does not have them.
+/// Returns the rows of the index at the moment of a view; `None`: the log does not have them.
 async fn rows_at(view: &View) -> Option<Box<Rows>> {
     let revision = view.at.map_or_else(|| view.dashboard.options().log.head(), |moment| Revision(moment.revision));
     let rows = view.dashboard.past().at(revision).await.ok()?;
@@ -116,7 +116,7 @@ fn is_large(rows: &Rows) -> bool {
     rows.shoots.size() >= LARGE
 }
 
-/// The rows of the present that the user may see, of however few; empty: the log does not have them.
+/// Returns the present rows that the user may see, for any number of Shoots; empty: the log does not have them.
 pub(crate) async fn known(view: &View) -> Vec<Arc<ShootRow>> {
     match view.dashboard.past().at(view.dashboard.options().log.head()).await {
         Ok(rows) => seen(view, &rows).await,
@@ -143,16 +143,17 @@ async fn seen(view: &View, rows: &Rows) -> Vec<Arc<ShootRow>> {
     seen
 }
 
-/// The Shoots of rows, in their order, whole as far as lists and maintenance look. One that has gone meanwhile is left out.
+/// Returns the Shoots of rows, in their order, with all fields that lists and maintenance read. A Shoot that was deleted
+/// meanwhile is left out.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub(in crate::pages) async fn whole(view: &View, rows: &[Arc<ShootRow>], all: &Rows) -> Result<Vec<Shoot>, Refusal> {
     let read = rows.iter().map(|row| async move {
         if let Some(shoot) = of_row(row, all) {
             return Ok(Some(shoot));
         }
-        // Exact lists of the past are long; its entries are not, where they are retained.
+        // Exact lists of the past are slow to read; its entries, if retained, are not.
         let changed = if view.at.is_some() { changed(view, row).await } else { None };
         match changed {
             Some(shoot) => Ok(Some(shoot)),
@@ -163,10 +164,10 @@ pub(in crate::pages) async fn whole(view: &View, rows: &[Arc<ShootRow>], all: &R
     Ok(shoots.into_iter().flatten().collect())
 }
 
-/// The Shoots on screen, as [`whole`] gives them.
+/// Returns the Shoots on screen, read as by [`whole`].
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub(super) async fn on_screen<'a>(
     view: &View,
     source: &'a Source,
@@ -182,7 +183,7 @@ pub(super) async fn on_screen<'a>(
     }
 }
 
-/// The Shoot as its last change left it.
+/// Returns the Shoot after its last change.
 async fn changed(view: &View, row: &ShootRow) -> Option<Shoot> {
     let revision = Revision(row.revision);
     let before = Revision(row.revision.checked_sub(1)?);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From the fields of the form to the manifest: what was chosen, and nothing else.
+//! Converts the fields of the form to the manifest: chosen values only.
 
 use api::constants::api_version;
 use api::core::CloudProfileReference;
@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 
 use super::{Form, Pool};
 
-/// The manifest, in YAML.
+/// Returns the manifest, in YAML.
 pub(super) fn of(form: &Form<'_>) -> String {
     yaml::to_string(&tree(form)).unwrap_or_default()
 }
 
-/// A number where it is one, else the text, of which the API says what is wrong.
+/// Returns a number if the text is one, else the text, which the API refuses with its own message.
 fn number(text: &str) -> Value {
     text.parse::<i64>().map_or_else(|_| json!(text), |number| json!(number))
 }

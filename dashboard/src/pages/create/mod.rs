@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A new cluster: a form, and the manifest that is made of it, which can be edited and is applied as it stands.
+//! A new cluster: a form, and the manifest that is made from it, which can be edited and is applied unchanged.
 //!
-//! Only what was chosen is sent. What is wrong with it the API says; each cause stands at the field that it names.
+//! Only chosen values are sent. The API reports what is wrong; each cause is shown at the field that it names.
 //!
-//! **Tour.** [`manifest`] from fields to the manifest; [`send`] checking and creating.
+//! **Tour.** [`manifest`] from fields to the manifest; [`send`] dry run and creation.
 
 mod manifest;
 mod send;
@@ -31,13 +31,13 @@ use crate::view::View;
 
 pub(crate) use self::send::act;
 
-/// Pools that the form has room for.
+/// Maximum number of pools of the form.
 const MOST_POOLS: usize = 10;
 
-/// Draws the page: the form as the query fills it.
+/// Draws the page: the form with the values of the query.
 ///
 /// # Errors
-/// What the API answers.
+/// The API's error.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     if view.at.is_some() {
         let body = html! { p { "Nothing can be created in the past." } };
@@ -46,7 +46,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     page(view, &view.query, None, None, &[]).await
 }
 
-/// The page with a form as it was, what the API said of it, and the manifest as it was edited.
+/// Draws the page with a form as it was sent, the API's answer, and the manifest as it was edited.
 async fn page(
     view: &View,
     fields: &Fields,
@@ -63,7 +63,7 @@ async fn page(
         @if let Some(status) = refused { (Message::of_status("the API refused this", status).markup()) }
     };
     let manifest_form = html! {
-        p { "This is what is sent, as it stands. A change of the fields above makes it anew." }
+        p { "This manifest is sent unchanged. A change of the fields above replaces it." }
         form method="post" action="/dashboard/do/create" {
             (form::hidden(view, "create"))
             label for="manifest" { "Manifest" }
@@ -85,7 +85,7 @@ async fn page(
         .command("terrarium kubectl create -f shoot.yaml"))
 }
 
-/// A worker pool as the form has it.
+/// A worker pool of the form.
 #[derive(Clone, Debug, Default)]
 struct Pool {
     name: String,
@@ -99,7 +99,7 @@ struct Pool {
     strategy: String,
 }
 
-/// The form: what was chosen, and what can be.
+/// The form: chosen values, and the choices.
 struct Form<'a> {
     fields: &'a Fields,
     profile: Option<(ProfileKey, CloudProfileSpec)>,
@@ -128,14 +128,14 @@ impl<'a> Form<'a> {
         let of = |namespace: &str| (!namespace.is_empty()).then(|| namespace.to_owned());
         let mut bindings = Vec::new();
         if let Some(namespace) = of(&namespace) {
-            // Who may not list them can still write their names into the manifest.
+            // A user who may not list them can still write their names into the manifest.
             let secrets = view.list::<SecretBinding>(GARDEN, Some(&namespace), "").await.unwrap_or_default();
             let credentials = view.list::<CredentialsBinding>(GARDEN, Some(&namespace), "").await.unwrap_or_default();
             bindings.extend(credentials.iter().map(|it| format!("CredentialsBinding/{}", it.metadata.name)));
             bindings.extend(secrets.iter().map(|it| format!("SecretBinding/{}", it.metadata.name)));
         }
         let version = match fields.get("version") {
-            // A profile that was chosen anew may not have it.
+            // Another profile, chosen after the version, may not have it.
             Some(version)
                 if !version.is_empty() && profile.as_ref().is_some_and(|(_, spec)| offered(spec, version)) =>
             {
@@ -184,7 +184,7 @@ impl<'a> Form<'a> {
         pool
     }
 
-    /// Images that can be chosen: `NAME/VERSION`, without expired ones.
+    /// Returns the images that can be chosen: `NAME/VERSION`, without expired ones.
     fn images(&self) -> Vec<String> {
         let images = self.spec().into_iter().flat_map(|spec| &spec.machine_images);
         images
@@ -195,7 +195,7 @@ impl<'a> Form<'a> {
             .collect()
     }
 
-    /// As [`Form::images`], each with its state and date.
+    /// Returns [`Form::images`], each with its state and date.
     fn image_choices(&self) -> Vec<Choice> {
         let images = self.spec().into_iter().flat_map(|spec| &spec.machine_images);
         let of_image = |image: &'_ api::core::MachineImage| -> Vec<Choice> {
@@ -223,7 +223,8 @@ impl<'a> Form<'a> {
         Some(format!("{}/{}", image.name, entry.version))
     }
 
-    /// Versions of Kubernetes that the API takes for a new Shoot, the highest first: those to use, and the others.
+    /// Returns the versions of Kubernetes that the API accepts for a new Shoot, the highest first: recommended ones, and the
+    /// others.
     fn versions(&self) -> [Vec<Choice>; 2] {
         let mut all: Vec<_> = self
             .spec()
@@ -245,7 +246,7 @@ impl<'a> Form<'a> {
         [of(false).collect(), of(true).collect()]
     }
 
-    /// What there is to know about the choice of a version.
+    /// Returns notes about the chosen version.
     fn notes(&self, view: &View) -> Vec<Message> {
         let Some(spec) = self.spec() else {
             return vec![Message::new(Severity::Warning, "there is no CloudProfile, so nothing can be chosen")];
@@ -276,7 +277,7 @@ impl<'a> Form<'a> {
         notes
     }
 
-    /// What comes of a version with a date, for the window that was chosen.
+    /// Returns the effect of a version's expiration date, for the chosen window.
     fn expires(&self, view: &View, version: &str, date: chrono::DateTime<chrono::Utc>) -> Message {
         let has_window = !self.fields.text("begin").is_empty() && !self.fields.text("end").is_empty();
         let shoot = Shoot::read(manifest::tree(self).to_string().as_bytes());
@@ -372,7 +373,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// A box that is ticked unless a form says otherwise.
+    /// True if a box is ticked, which is its default.
     fn ticked(&self, name: &str) -> bool {
         self.fields.get("step").is_none() || self.fields.text(name) == "true"
     }
@@ -382,14 +383,14 @@ fn offered(spec: &CloudProfileSpec, version: &str) -> bool {
     spec.kubernetes.versions.iter().any(|entry| entry.version == version)
 }
 
-/// What the API said of a field or of what is in it.
+/// Returns the API's messages about a field or a part of it.
 fn causes(status: Option<&Status>, path: &str) -> Vec<String> {
     let Some(status) = status else { return Vec::new() };
     let is_in =
         |field: &str| field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
     let causes: Vec<_> = status.details.iter().flat_map(|details| &details.causes).collect();
     if causes.is_empty() {
-        // Admission plugins name the field in their sentence.
+        // Admission plugins name the field in their message.
         let named = status.message.split_whitespace().any(|word| is_in(word.trim_matches(['[', ']', ',', ':'])));
         return if named { vec![status.message.clone()] } else { Vec::new() };
     }

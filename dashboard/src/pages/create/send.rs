@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checks a manifest with a dry run, or creates what it says.
+//! Checks a manifest with a dry run, or creates its Shoot.
 
 use api::cluster::GARDEN;
 use api::core::{CloudProfileSpec, Shoot};
@@ -22,10 +22,10 @@ use crate::parts::time;
 use crate::refusal::Refusal;
 use crate::view::{View, collection};
 
-/// Behind an expiration, for how long a forced update is looked for.
+/// Length of time after an expiration in which a forced update is searched.
 const FORCED: TimeDelta = TimeDelta::days(3);
 
-/// Does what the form asks for.
+/// Performs the action of the form.
 pub(crate) async fn act(view: &View, fields: &Fields) -> Result<Outcome, Refusal> {
     let step = fields.text("step");
     if matches!(step, "refresh" | "pool") {
@@ -75,7 +75,7 @@ pub(crate) async fn act(view: &View, fields: &Fields) -> Result<Outcome, Refusal
     }
 }
 
-/// As it stands: the API reads YAML.
+/// Sends the text unchanged: the API reads YAML.
 async fn send(view: &View, namespace: &str, text: String, creates: bool) -> Result<Bytes, Error> {
     let mut path = collection::<Shoot>(GARDEN, Some(namespace));
     path.push_str("?fieldValidation=Strict");
@@ -85,7 +85,7 @@ async fn send(view: &View, namespace: &str, text: String, creates: bool) -> Resu
     view.send(Method::POST, &path, Some(("application/yaml", text.into_bytes()))).await
 }
 
-/// What there is to say of a Shoot that the API would take.
+/// Returns messages about a Shoot that the API would accept.
 fn checked(view: &View, world: &World, answer: &[u8]) -> Vec<Message> {
     let mut messages = vec![Message::new(Severity::Done, "the API would create this")];
     let Ok(shoot) = Shoot::read(answer) else { return messages };
@@ -103,7 +103,7 @@ fn checked(view: &View, world: &World, answer: &[u8]) -> Vec<Message> {
     messages
 }
 
-/// What comes of a Shoot's version when it expires, for the Shoot's window.
+/// Returns the effect of the expiration of a Shoot's version, for the Shoot's window.
 pub(super) fn expires(
     view: &View,
     shoot: &Shoot,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A change of a version, looked at before it is sent: what maintenance would do with it and without it.
+//! A change of a version, previewed before it is sent: the forecasts of maintenance with it and without it.
 
 use std::collections::BTreeSet;
 
@@ -26,10 +26,10 @@ use crate::parts::time;
 use crate::refusal::Refusal;
 use crate::view::{View, object};
 
-/// How far ahead a date can be dragged; farther ones are typed.
+/// Length of time within which a date can be dragged; later ones are typed.
 const DRAGGED: TimeDelta = TimeDelta::days(365);
 
-/// The form; `None`: the profile is no CloudProfile.
+/// Returns the form; `None`: the profile is not a CloudProfile.
 pub(super) fn form(view: &View, world: &World, name: &str) -> Option<Markup> {
     let profile = world.cloud_profiles.iter().find(|profile| profile.metadata.name == name)?;
     let kubernetes = profile.spec.kubernetes.versions.iter();
@@ -68,9 +68,9 @@ pub(super) fn form(view: &View, world: &World, name: &str) -> Option<Markup> {
     })
 }
 
-/// What is asked for.
+/// Requested change.
 #[derive(Debug)]
-struct Asked<'a> {
+struct RequestedChange<'a> {
     subject: &'a str,
     version: &'a str,
     step: &'a str,
@@ -80,7 +80,7 @@ struct Asked<'a> {
     stages: Vec<(&'a str, Option<DateTime<Utc>>)>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestedChange<'a> {
     fn read(view: &View, form: &'a Fields) -> Result<Self, String> {
         let step = form.text("of").split_once('.').map_or_else(|| form.text("step"), |(step, _)| step);
         let (subject, version) = match step {
@@ -103,7 +103,7 @@ impl<'a> Asked<'a> {
         Ok(Self { subject, version, step, classification: form.text("classification"), expires, stages })
     }
 
-    /// The profile's tree with the change in it.
+    /// Applies the change to the profile's tree.
     fn apply(&self, profile: &mut Value) -> Result<(), String> {
         let versions = match self.subject {
             "kubernetes" => &mut profile["spec"]["kubernetes"]["versions"],
@@ -171,7 +171,7 @@ impl<'a> Asked<'a> {
         Ok(())
     }
 
-    /// The command that says the same of it, where there is one.
+    /// Returns the command that forecasts the same, if there is one.
     fn command(&self) -> String {
         let (subject, version) = (self.subject, self.version);
         let mut command = "terrarium forecast --until 90d".to_owned();
@@ -231,7 +231,7 @@ fn stage(text: &str, now: DateTime<Utc>) -> Result<(&str, Option<DateTime<Utc>>)
     }
 }
 
-/// Shows what a change does, or makes it.
+/// Previews a change, or applies it.
 pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
     let name = form.text("profile");
     let path = object::<CloudProfile>(GARDEN, "", name);
@@ -241,7 +241,7 @@ pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
     };
     let mut tree: Value = serde_json::from_slice(&answer).map_err(unreadable)?;
     let said = |text: String| Ok(Outcome::To(link(view, name), vec![Message::new(Severity::Error, text)]));
-    let asked = match Asked::read(view, form) {
+    let asked = match RequestedChange::read(view, form) {
         Ok(asked) => asked,
         Err(text) => return said(text),
     };
@@ -259,7 +259,7 @@ pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
         };
         return Ok(Outcome::To(link(view, name), vec![message]));
     }
-    // Whether the API takes it is the API's to say.
+    // The API decides whether it accepts the change.
     let refused = view.patch(&format!("{path}?dryRun=All"), &patch).await.err();
     let before = only(&world(view).await?, name);
     let mut after = before.clone();
@@ -289,7 +289,7 @@ pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
     Ok(Outcome::Page(Box::new(page)))
 }
 
-/// What maintenance does with a change and not without it, and the other way round.
+/// Returns the changes by maintenance that happen only with the change, and those that happen only without it.
 fn difference(view: &View, before: &World, after: &World) -> Markup {
     let (before, after) = (super::forecast(view, before), super::forecast(view, after));
     let key = |row: &ops::rows::Row| {

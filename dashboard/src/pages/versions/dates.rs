@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Expiration dates and starts of stages that can be dragged, and what two states of CloudProfiles differ in.
+//! Expiration dates and starts of stages that can be dragged, and the differences between two states of CloudProfiles.
 //!
-//! A date is an `input` of type range, a step of which is a day: it is dragged, or moved by arrows, and the script shows the
-//! day that it stands at. Its last place is no date within the time that is shown. Without a script the ranges are hidden, and
-//! dates are typed.
+//! A date is an `input` of type range with steps of one day: it is dragged, or moved by arrow keys, and the script shows its day.
+//! Its last position means no date within the shown time. Without a script the ranges are hidden, and dates are typed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,13 +15,13 @@ use ops::world::{ProfileKey, World};
 
 use crate::parts::time;
 
-/// Dates that are drawn at most.
+/// Maximum number of dates that are drawn.
 const SHOWN: usize = 60;
 
 /// A date of a version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Dated {
-    /// `kubernetes/1.31.2`, `IMAGE/VERSION`.
+    /// Subject and version: `kubernetes/1.31.2`, `IMAGE/VERSION`.
     version: String,
     /// Profile, if profiles that Shoots use have different dates for the version.
     profile: Option<String>,
@@ -32,7 +31,7 @@ struct Dated {
 }
 
 impl Dated {
-    /// The expiration date of a version, or the starts of its stages; a version that does not expire may be given a date.
+    /// Returns the expiration date of a version, or the starts of its stages; a version that does not expire can get a date.
     fn all(subject: &str, entry: &dyn Expirable) -> Vec<Self> {
         let version = format!("{subject}/{}", entry.version());
         let stages = entry.stages();
@@ -46,7 +45,7 @@ impl Dated {
         started.chain((!expires).then(|| of(classification::EXPIRED, None))).collect()
     }
 
-    /// `kubernetes/1.31.2 expires`, `kubernetes/1.34.3 in local is deprecated from`.
+    /// Formats `kubernetes/1.31.2 expires`, `kubernetes/1.34.3 in local is deprecated from`.
     fn label(&self) -> String {
         let version = match &self.profile {
             None => self.version.clone(),
@@ -59,7 +58,7 @@ impl Dated {
     }
 }
 
-/// All dates of the versions that a profile offers.
+/// Returns all dates of the versions that a profile offers.
 fn offered(spec: &CloudProfileSpec) -> Vec<Dated> {
     let kubernetes = spec.kubernetes.versions.iter().flat_map(|entry| Dated::all("kubernetes", entry));
     let images = spec.machine_images.iter();
@@ -67,7 +66,7 @@ fn offered(spec: &CloudProfileSpec) -> Vec<Dated> {
     kubernetes.chain(images).collect()
 }
 
-/// Versions that Shoots use, by profile: of a NamespacedCloudProfile, its parent.
+/// Returns the versions that Shoots use, by profile; the Shoots of a NamespacedCloudProfile count for its parent.
 fn used(world: &World) -> BTreeMap<String, BTreeSet<String>> {
     let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for shoot in &world.shoots {
@@ -84,8 +83,8 @@ fn used(world: &World) -> BTreeMap<String, BTreeSet<String>> {
     used
 }
 
-/// Dates of the versions that Shoots use, and of those whose dates lie ahead. A version has the dates of the profiles that Shoots
-/// use, in the order of the profiles; profiles without Shoots count only for versions that the others lack.
+/// Returns the dates of the versions that Shoots use, and future dates of other versions. A version has the dates of the profiles
+/// that Shoots use, in the order of the profiles; profiles without Shoots count only for versions that the others lack.
 fn of_all(world: &World, (from, until): (DateTime<Utc>, DateTime<Utc>)) -> Vec<Dated> {
     let used = used(world);
     let is_ahead = |date: DateTime<Utc>| date >= from && date <= until;
@@ -121,13 +120,13 @@ fn of_all(world: &World, (from, until): (DateTime<Utc>, DateTime<Utc>)) -> Vec<D
     all
 }
 
-/// Ranges for the versions of all CloudProfiles; a moved one becomes a field `field` of the page's address, and holds for every
-/// profile.
+/// Returns ranges for the versions of all CloudProfiles; a moved one becomes a field `field` of the page's address, and is valid
+/// for every profile.
 pub(in crate::pages) fn ranges(world: &World, span: (DateTime<Utc>, DateTime<Utc>), field: &str) -> Markup {
     markup(&of_all(world, span), span.0, span.1, Some(field), None)
 }
 
-/// Ranges for the versions of one profile; a moved one fills in the form with this id and sends it with the step `look`.
+/// Returns ranges for the versions of one profile; a moved one fills in the form with this id and sends it with the step `look`.
 pub(super) fn of_profile(spec: &CloudProfileSpec, from: DateTime<Utc>, until: DateTime<Utc>, form: &str) -> Markup {
     markup(&offered(spec), from, until, None, Some(form))
 }
@@ -160,23 +159,23 @@ fn markup(all: &[Dated], from: DateTime<Utc>, until: DateTime<Utc>, field: Optio
     }
 }
 
-/// A version that is otherwise, as the form of the page Versions takes it.
+/// A changed version, in the format of the form of the page Versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::pages) struct Changed {
-    /// The CloudProfile.
+    /// Name of the CloudProfile.
     pub(in crate::pages) profile: String,
-    /// `kubernetes/1.31.2`, `IMAGE/VERSION`.
+    /// Subject and version: `kubernetes/1.31.2`, `IMAGE/VERSION`.
     pub(in crate::pages) version: String,
-    /// `same`, `none` or the new one.
+    /// `same`, `none` or the new classification.
     pub(in crate::pages) classification: String,
-    /// Empty: as it is; `none`, or the new date.
+    /// Empty: unchanged; `none`, or the new date.
     pub(in crate::pages) expires: String,
     /// Empty, or the stages that begin at another time: `deprecated@2027-01-31T00:00:00Z, expired@none`.
     pub(in crate::pages) stages: String,
 }
 
 impl Changed {
-    /// `kubernetes/1.31.2 expires 2027-01-31T00:00:00Z, in local`.
+    /// Formats `kubernetes/1.31.2 expires 2027-01-31T00:00:00Z, in local`.
     pub(in crate::pages) fn sentence(&self) -> String {
         let class = match self.classification.as_str() {
             "same" => String::new(),
@@ -192,7 +191,7 @@ impl Changed {
     }
 }
 
-/// What differs between two states of the same CloudProfiles, version by version.
+/// Returns the differences between two states of the same CloudProfiles, version by version.
 pub(in crate::pages) fn changed(before: &[CloudProfile], after: &[CloudProfile]) -> Vec<Changed> {
     let mut changed = Vec::new();
     for (old, new) in before.iter().zip(after) {
@@ -222,7 +221,7 @@ struct Cycle {
     stages: Vec<LifecycleStage>,
 }
 
-/// Life cycles of all versions that a profile offers.
+/// Returns the life cycles of all versions that a profile offers.
 fn cycles(spec: &CloudProfileSpec) -> Vec<(String, Cycle)> {
     let of = |subject: &str, entry: &dyn Expirable| {
         let cycle = Cycle {
@@ -239,7 +238,7 @@ fn cycles(spec: &CloudProfileSpec) -> Vec<(String, Cycle)> {
     all
 }
 
-/// Stages that begin at another time or were not there, and those that are not there any more.
+/// Returns stages that begin at another time or are new, and removed ones.
 fn changed_stages(was: &[LifecycleStage], is: &[LifecycleStage]) -> String {
     let start = |stages: &[LifecycleStage], class: &str| {
         stages.iter().find(|stage| stage.classification == class).and_then(|stage| stage.start_time.map(|time| time.0))
@@ -300,7 +299,7 @@ mod tests {
         );
     }
 
-    /// A profile with Kubernetes 1.34.3 and stages `CLASS@DAY`.
+    /// Returns a profile with Kubernetes 1.34.3 and stages `CLASS@DAY`.
     fn staged(stages: &str) -> CloudProfile {
         let mut profile = profile(&[("1.34.3", "", None)]);
         let stage = |word: &str| {
@@ -329,7 +328,7 @@ mod tests {
         );
     }
 
-    /// Dates of the profile that Shoots use are shown, not those of another profile with the same version.
+    /// The shown dates are those of the profile that Shoots use, not those of another profile with the same version.
     #[test]
     fn dates_of_profiles_without_shoots_hide_no_others() {
         let shoot = |profile: &str| -> api::core::Shoot {

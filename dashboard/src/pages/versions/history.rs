@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What CloudProfiles and NamespacedCloudProfiles have offered: the log's entries of them, folded as far as they have been
-//! read. What a NamespacedCloudProfile offers is in its status.
+//! History of the offers of CloudProfiles and NamespacedCloudProfiles: their entries in the log, folded up to the last read one.
+//! The offer of a NamespacedCloudProfile is in its status.
 //!
-//! The timeline says which entries are of profiles: no other entry is read, and each of them once.
+//! The timeline lists the revisions of profiles: no other entry is read, and each of them once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use ops::past::timeline::Span;
 use ops::past::{NoMoment, Timeline, resource};
 use tokio::sync::Mutex;
 
-/// Revisions in which the first entry behind the base is looked for.
+/// Number of revisions after the base that are searched for the first entry.
 const PIECE: u64 = 4_096;
-/// Resources of the log.
+/// Resources of profiles in the log.
 const RESOURCES: [&str; 2] = [resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES];
 
-/// A version as a profile offers it: classification and expiration date, or stages.
+/// A version in a profile's offer: classification and expiration date, or stages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Offered {
     pub(crate) version: String,
@@ -59,10 +59,10 @@ impl Expirable for Offered {
     }
 }
 
-/// What a profile offered from an instant on, by subject: `kubernetes`, or the name of a machine image.
+/// Offer of a profile from an instant on, by subject: `kubernetes`, or the name of a machine image.
 pub(crate) type Change = (DateTime<Utc>, Arc<BTreeMap<String, Vec<Offered>>>);
 
-/// What profiles have offered, by `NAME` or `NAMESPACE/NAME`.
+/// Past offers of profiles, by `NAME` or `NAMESPACE/NAME`.
 #[derive(Debug, Default)]
 pub(crate) struct History(Mutex<Folded>);
 
@@ -73,7 +73,7 @@ struct Folded {
 }
 
 impl History {
-    /// What a profile has offered up to a revision, in the order of time.
+    /// Returns a profile's offers up to a revision, in the order of time.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -87,7 +87,7 @@ impl History {
         let mut folded = self.0.lock().await;
         let Span { base: oldest, head, upto, .. } = timeline.refresh().await?;
         if folded.upto < oldest {
-            // What was there already, or has been forgotten meanwhile, is taken as it is at the base.
+            // Older changes, and those that were compacted meanwhile, are replaced by the state at the base.
             folded.upto = oldest;
             let snapshot = log.state_at(oldest).await?;
             let first = log.read(oldest, Revision(head.0.min(oldest.0 + PIECE)), None).await?;
@@ -115,12 +115,12 @@ impl History {
     }
 }
 
-/// `NAME`, or `NAMESPACE/NAME`.
+/// Returns `NAME`, or `NAMESPACE/NAME`.
 fn name(key: &Key) -> String {
     if key.namespace.is_empty() { key.name.to_string() } else { format!("{}/{}", key.namespace, key.name) }
 }
 
-/// What a profile offers; `None`: nothing yet.
+/// Returns a profile's offer; `None`: it has none yet.
 fn offered(key: &Key, object: &Sections) -> Option<CloudProfileSpec> {
     let [identity, metadata, managed_fields, rest, status] = object.parts.clone();
     let whole = encode::Sections { identity, metadata, managed_fields, rest, status }.served(0);

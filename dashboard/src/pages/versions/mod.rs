@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The versions of a CloudProfile: their life as a picture, the table of `terrarium versions`, and what happens to their users:
-//! to all of them, or, where there are many, to a window of them (`users=2`).
+//! The versions of a CloudProfile: a picture of their life cycles, the table of `terrarium versions`, and the forecast for their
+//! users: for all of them, or, if there are many, for a window of them (`users=2`).
 //!
-//! **Tour.** [`history`] what was offered, from the log; [`picture`] the picture; [`change`] what a change would do;
-//! [`dates`] dates that are dragged.
+//! **Tour.** [`history`] past offers, from the log; [`picture`] the picture; [`change`] the effect of a change; [`dates`] dates
+//! that are dragged.
 
 pub(crate) mod change;
 pub(super) mod dates;
@@ -37,17 +37,17 @@ use crate::parts::{badge, form, table, time};
 use crate::refusal::Refusal;
 use crate::view::View;
 
-/// How far ahead is looked for what happens to users.
+/// Length of time of the forecast for users.
 const AHEAD: TimeDelta = TimeDelta::days(90);
-/// Users that are shown at once where there are many.
+/// Maximum number of users that are shown at once if there are many.
 const WINDOW: usize = 100;
-/// Users of a version that are named at once where they stay.
+/// Maximum number of users of a version that are named at once if their version does not change.
 const FEW: usize = 3;
 
-/// Draws the page of a profile, `NAME` or `NAMESPACE/NAME`; without one, of the first.
+/// Draws the page of a profile, `NAME` or `NAMESPACE/NAME`; without one, of the first profile.
 ///
 /// # Errors
-/// There is no such profile; what the API answers.
+/// There is no such profile; the API's error.
 pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
     let (world, users) = read(view).await?;
     let offers = world.offers();
@@ -106,7 +106,7 @@ pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
 
 const FOLLOWS: [&str; 3] = [resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES, resource::SHOOTS];
 
-/// The link to the page of a profile.
+/// Returns the link to the page of a profile.
 pub(crate) fn link(view: &View, name: &str) -> String {
     let path: Vec<String> = name.split('/').map(encoded).collect();
     view.to(&format!("versions/{}", path.join("/")))
@@ -201,24 +201,24 @@ fn warnings(offered: &Offered) -> Markup {
     html! { @if all.is_empty() { p { "None." } } @for message in &all { (message.markup()) } }
 }
 
-/// Profiles, and the Shoots that use one of them.
+/// Returns the world with one profile and the Shoots that use it.
 pub(super) fn only(world: &World, name: &str) -> World {
     let mut only = world.clone();
     only.shoots.retain(|shoot| ProfileKey::of(shoot).shown() == name);
     only
 }
 
-/// What maintenance does within [`AHEAD`].
+/// Returns the forecast of maintenance within [`AHEAD`].
 pub(super) fn forecast(view: &View, world: &World) -> Forecast {
     let (from, random) = (view.now(), clock::Random::new(view.dashboard.options().seed));
     Forecast::of(world, from, from + AHEAD, &random)
 }
 
-/// Where the users of profiles are known from.
+/// Source of the users of profiles.
 enum Users {
-    /// The world has all Shoots.
+    /// All Shoots are in the world.
     Whole,
-    /// It has none: there are many, and the index has their rows.
+    /// No Shoots are in the world: there are many, and the index has their rows.
     Rows(Vec<Arc<ShootRow>>, Box<Rows>),
 }
 
@@ -231,7 +231,7 @@ impl Users {
     }
 }
 
-/// Profiles and who uses them.
+/// Reads profiles and their users.
 async fn read(view: &View) -> Result<(World, Users), Refusal> {
     if let Some((rows, all)) = source::indexed(view).await {
         return Ok((profiles_of(view).await?, Users::Rows(rows, all)));
@@ -239,18 +239,18 @@ async fn read(view: &View) -> Result<(World, Users), Refusal> {
     Ok((world(view).await?, Users::Whole))
 }
 
-/// Which of many users are shown, and how many there are.
+/// Window of the shown users, and the number of all of them.
 struct Window {
     number: usize,
     pages: usize,
     found: usize,
 }
 
-/// What happens to some of many users: whose version expires first comes first.
+/// Shows the forecast for a window of many users, sorted by the expiration of their versions.
 async fn window(view: &View, world: &World, name: &str, rows: &[Arc<ShootRow>], all: &Rows) -> Result<Markup, Refusal> {
     let mut own: Vec<&Arc<ShootRow>> = rows.iter().filter(|row| row.spec.profile.shown() == name).collect();
     let Some(offered) = own.first().and_then(|row| world.offers().remove(&row.spec.profile)) else {
-        return Ok(html! { p { "Nobody uses this profile." } });
+        return Ok(html! { p { "No Shoot uses this profile." } });
     };
     let dates: BTreeMap<&str, Option<DateTime<Utc>>> = offered
         .kubernetes
@@ -270,10 +270,10 @@ async fn window(view: &View, world: &World, name: &str, rows: &[Arc<ShootRow>], 
     Ok(fates(view, &some, Some(Window { number, pages, found })))
 }
 
-/// What happens to the Shoots of a world; `window`: which ones of many they are.
+/// Shows the forecast for the Shoots of a world; `window`: their position among all users, if these are many.
 fn fates(view: &View, world: &World, window: Option<Window>) -> Markup {
     if world.shoots.is_empty() {
-        return html! { p { "Nobody uses this profile." } };
+        return html! { p { "No Shoot uses this profile." } };
     }
     let groups = users::of(world, &forecast(view, world), view.now());
     let to = |number: usize| view.here_with(&[("users", &number.to_string())]);
@@ -288,12 +288,12 @@ fn fates(view: &View, world: &World, window: Option<Window>) -> Markup {
             }
         }
         @for group in &groups { (of_version(view, group)) }
-        p.hint { "From " (time::instant(view.now())) " to " (time::instant(view.now() + AHEAD)) ", if nobody changes anything."
+        p.hint { "From " (time::instant(view.now())) " to " (time::instant(view.now() + AHEAD)) ", if nothing else changes."
             @if view.at.is_none() { " As a command: " code { "terrarium forecast --until 90d" } } }
     }
 }
 
-/// What happens to the users of a version.
+/// Shows the forecast for the users of a version.
 fn of_version(view: &View, group: &Group) -> Markup {
     let mut stay: BTreeMap<&str, Vec<&User>> = BTreeMap::new();
     let mut rows = Vec::new();
@@ -341,7 +341,7 @@ fn of_user(user: &User) -> String {
     user.pool.as_ref().map_or_else(|| user.shoot.clone(), |pool| format!("{}, pool {pool}", user.shoot))
 }
 
-/// Rows of a forecast.
+/// Lists the rows of a forecast.
 pub(super) fn changes(view: &View, rows: &[ops::rows::Row]) -> Markup {
     let cells = |row: &ops::rows::Row| {
         vec![
@@ -356,7 +356,7 @@ pub(super) fn changes(view: &View, rows: &[ops::rows::Row]) -> Markup {
     table::plain("What maintenance does", &["Shoot", "When", "What", "Why", "Nodes"], &rows)
 }
 
-/// A choice of classifications.
+/// Returns the choices of classifications.
 pub(super) fn classifications() -> Vec<form::Choice> {
     let choice = |value: &str, label: &str| form::Choice { value: value.to_owned(), label: label.to_owned() };
     vec![

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The picture of a profile's versions: their states as they were, are and will be.
+//! The picture of a profile's versions: their past, present and future states.
 //!
 //! ```text
-//!            past, from the log │ future, as the profile says
+//!            past, from the log │ future, from the profile
 //! 1.27.1     ░ preview ░│██ supported ██│████████████████████
 //! 1.26.4     ███████ supported ███│: deprecated :◆▒ expired ▒
 //! ```
@@ -17,7 +17,7 @@ use maud::{Markup, html};
 use super::history::{Change, Offered};
 use crate::parts::{table, time};
 
-/// A stretch of time in which a version has one state.
+/// An interval of time in which a version has one state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Band {
     pub(super) from: DateTime<Utc>,
@@ -25,7 +25,7 @@ pub(super) struct Band {
     pub(super) state: State,
 }
 
-/// The bands of each version of a subject between two instants; the highest version first.
+/// Returns the bands of each version of a subject between two instants; the highest version first.
 pub(super) fn bands(
     changes: &[Change],
     subject: &str,
@@ -65,7 +65,7 @@ fn push(bands: &mut Vec<Band>, from: DateTime<Utc>, to: DateTime<Utc>, state: St
     }
 }
 
-/// How many use a version: Shoots, and pools.
+/// Numbers of Shoots and pools that use a version.
 pub(super) type Users = BTreeMap<String, (usize, usize)>;
 
 const LEFT: i64 = 120;
@@ -74,7 +74,7 @@ const RIGHT: i64 = 190;
 const ROW: i64 = 34;
 const TOP: i64 = 26;
 
-/// From when to when a picture shows time: what the log tells, and what the profile says, with at least a tenth of the
+/// Returns the interval of time of the picture: the changes in the log and the dates in the profile, with at least a tenth of the
 /// width for the past.
 pub(super) fn range(changes: &[Change], now: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {
     let first = changes.first().map_or(now, |(first, _)| (*first).min(now));
@@ -87,7 +87,7 @@ pub(super) fn range(changes: &[Change], now: DateTime<Utc>) -> (DateTime<Utc>, D
     (now - behind, now + ahead)
 }
 
-/// A subject's picture, and the same as a table.
+/// Draws a subject's picture, and a table with the same content.
 pub(super) fn draw(id: &str, subject: &str, changes: &[Change], at: Moment, users: &Users) -> Markup {
     let now = at.now;
     let (from, to) = range(changes, now);
@@ -130,7 +130,7 @@ pub(super) fn draw(id: &str, subject: &str, changes: &[Change], at: Moment, user
                                 rect x=(left) y=(y + 18) width=((right - left).max(1)) height="8" fill={"url(#" (id) "-" (state) ")"} {}
                             }
                             @let length = 8 * i64::try_from(state.len()).unwrap_or(0);
-                            // Behind the line of now, and behind the diamond at the end of the band before.
+                            // After the line of the present, and after the diamond at the end of the previous band.
                             @let begin = beside(left, x(now), length);
                             @let begin = if band.state == State::Expired { begin.max(left + 8) } else { begin };
                             @if right - begin > length {
@@ -159,13 +159,13 @@ pub(super) fn draw(id: &str, subject: &str, changes: &[Change], at: Moment, user
     }
 }
 
-/// Where a text that would begin at a place begins so that a mark is not drawn across its `length`: at the place, or behind the
+/// Returns the start of a text that should begin at a place, so that a mark is not drawn across its `length`: the place, or the
 /// mark.
 fn beside(place: i64, mark: i64, length: i64) -> i64 {
     if (place..place + length).contains(&mark) { mark } else { place }
 }
 
-/// `3 Shoots, 1 pool`.
+/// Formats `3 Shoots, 1 pool`.
 pub(super) fn used(shoots: usize, pools: usize) -> String {
     let count = |count: usize, noun: &str| match count {
         0 => None,

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How quickly a browser shows pages: printed, and never asserted. `cargo test … -- figures:: --ignored --nocapture`.
+//! Times until a browser shows pages: printed, and never asserted. `cargo test … -- figures:: --ignored --nocapture`.
 
 use serde_json::Value;
 
 use crate::support::{create_many, evening, with_browser};
 
-/// How often a page is opened.
+/// Number of times that a page is opened.
 const TIMES: usize = 20;
 const PAGES: [&str; 8] =
     ["clusters", "clusters/demo/local", "create", "versions/local", "landscape", "time", "forecast", "faults"];
 
-/// Milliseconds until the page that is shown was painted first, until its first byte came, and until all of it had been read.
+/// Milliseconds until the first paint of the shown page, its first byte, and its last one.
 const PAINTED: &str = "new Promise((done) => new PerformanceObserver((list) => \
      list.getEntries().forEach((entry) => entry.name === 'first-contentful-paint' && done(entry.startTime))\
      ).observe({ type: 'paint', buffered: true })).then((painted) => { \
        const page = performance.getEntriesByType('navigation')[0]; \
        return [painted, page.responseStart, page.domInteractive]; })";
-/// What [`PAINTED`] gives, in its order.
+/// Names of the results of [`PAINTED`], in their order.
 const STEPS: [&str; 3] = ["first contentful paint", "first byte", "all read"];
 
 /// Frames a second, and the longest time between two in milliseconds, while the page is scrolled for 2 seconds, 3 pixels in each

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every page in both colour schemes and two widths: pictures of it, and what the checker of accessibility finds.
+//! Every page in both colour schemes and two widths: screenshots, and the findings of the checker of accessibility.
 
 use terrarium_e2e::sandbox::Sandbox;
 
 use crate::support::browser::Browser;
 use crate::support::{evening, garden, offer, root, with_browser};
 
-/// Pages with what they may show, each with a name for its pictures.
+/// Pages with different content, each with a name for its screenshots.
 const PAGES: [(&str, &str); 15] = [
     ("clusters", "clusters"),
     ("clusters-none", "clusters?filter=colour:red+nothing"),
@@ -27,11 +27,11 @@ const PAGES: [(&str, &str); 15] = [
 /// Widths in pixels; the second is that of 1280 pixels at 400 % zoom.
 const WIDTHS: [u32; 2] = [1280, 320];
 const SCHEMES: [&str; 2] = ["light", "dark"];
-/// The picture in README, and its bytes at most.
+/// Picture in README, and its maximum size in bytes.
 const PICTURE: &str = "docs/dashboard.png";
 const LARGEST: usize = 200_000;
 
-/// A landscape with a past: a maintenance, a fault, versions in each state.
+/// Starts a landscape with a past: a maintenance, a fault, versions in each state.
 fn landscape(name: &str) -> Sandbox {
     let sandbox = evening(name, &[]);
     sandbox.terrarium(&["clock", "until", "window", "shoot/demo/local"]);
@@ -77,7 +77,7 @@ async fn look(browser: &Browser, name: &str, found: &mut Vec<String>) {
     found.extend(violations.into_iter().map(|text| format!("{name}: {text}")));
 }
 
-/// Errors other than documents that were answered with a code, which these pages are.
+/// Asserts that there are no errors other than answers with an error code, which these pages are.
 async fn reported(browser: &Browser) {
     let mut problems = browser.problems().await;
     problems.retain(|problem| !problem.contains("the server responded with a status of 40"));
@@ -85,7 +85,7 @@ async fn reported(browser: &Browser) {
 }
 
 #[test]
-fn who_has_not_logged_in_gets_a_page_that_is_accessible_too() {
+fn the_page_without_a_session_is_accessible_too() {
     with_browser("stranger", |browser| async move {
         let sandbox = evening("stranger", &[]);
         browser.log_in(&sandbox, &[]).await;
@@ -101,7 +101,7 @@ fn who_has_not_logged_in_gets_a_page_that_is_accessible_too() {
     });
 }
 
-/// `UPDATE_EXPECT=1` makes the picture anew.
+/// `UPDATE_EXPECT=1` creates the picture again.
 #[test]
 fn the_picture_in_the_readme_is_small() {
     with_browser("readme", |browser| async move {

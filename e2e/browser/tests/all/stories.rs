@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What people do with the pages: by pointer, by keyboard alone, and some of it without scripts.
+//! Tasks of users on the pages: by pointer, by keyboard alone, and some without scripts.
 
 use fantoccini::key::Key;
 use serde_json::Value;
@@ -16,11 +16,11 @@ const SLIDER: &str = "[role=slider][data-bar]";
 /// Three machines of the new template whose nodes are ready, and none of the old one.
 const ROLLED: &str = "(() => { const rows = [...document.querySelectorAll('#roll-out tbody tr')].filter((row) => row.querySelector('.badge')); \
      return rows.length === 3 && rows.every((row) => row.querySelector('.v-supported') && row.querySelector('.c-True')); })()";
-/// Machines of both templates beside one another.
+/// Machines of both templates at the same time.
 const ROLLING: &str =
     "!!document.querySelector('#roll-out .v-deprecated') && !!document.querySelector('#roll-out .v-supported')";
 
-/// Moves time behind the maintenance of Shoot demo/local.
+/// Advances time past the maintenance of Shoot demo/local.
 fn maintained(sandbox: &Sandbox) {
     sandbox.terrarium(&["clock", "until", "window", "shoot/demo/local"]);
     sandbox.terrarium(&["clock", "advance", "30m"]);
@@ -40,7 +40,7 @@ fn a_maintenance_is_watched_step_by_step() {
         let sandbox = evening("maintenance", &[]);
         browser.log_in(&sandbox, &[]).await;
         reads(&browser, "#list", &["1 cluster", "demo", "local", "1.26.4", "deprecated"]).await;
-        // The list follows what is typed.
+        // The list is filtered while the user types.
         browser.fill("#filter", "version:1.27").await;
         browser.until_text("#list", "No cluster is like that").await;
         browser.until_at("clusters?filter=version%3A1.27").await;
@@ -72,7 +72,7 @@ fn a_maintenance_is_watched_step_by_step() {
         browser.follow("#list a").await;
         reads(&browser, "#list", &["1 cluster", "1.27.1"]).await;
         browser.follow("#clock form:has(input[value='1h']) button").await;
-        // Nothing comes by itself: the page is loaded again.
+        // Without scripts nothing is updated: the page is loaded again.
         while !browser.text("#clock").await.contains("settled") {
             browser.open("clusters").await;
         }
@@ -119,7 +119,7 @@ fn the_time_bar_leads_to_before_midnight_and_back() {
     });
 }
 
-/// Every page that shows versions says what was true before midnight.
+/// Every page with versions shows the state before midnight.
 async fn then(browser: &Browser) {
     reads(browser, ".past", &["Showing revision", "2023-07-27 2", "Read only"]).await;
     reads(browser, "#list", &["1.26.4", "deprecated"]).await;
@@ -204,7 +204,7 @@ fn a_refused_creation_shows_the_words_of_the_api_at_the_field() {
         let keys = browser.by(By::Keyboard);
         keys.open("create").await;
         keys.fill("#name", "Late_One").await;
-        // Time goes on beside what is typed.
+        // Time advances while the user types.
         sandbox.terrarium(&["clock", "until", "2023-07-27T21:02:00Z"]);
         keys.until_text("#clock", "2023-07-27 21:02:00").await;
         assert_eq!(keys.value("#name").await, "Late_One");
@@ -212,7 +212,7 @@ fn a_refused_creation_shows_the_words_of_the_api_at_the_field() {
         reads(&keys, "#name-causes", &["Late_One"]).await;
         assert_eq!(keys.value("#name").await, "Late_One", "the form is as it was");
         keys.expect_code(422).await;
-        // The form was made when 1.26.4 could still be chosen, and is sent when it has expired.
+        // The form was drawn when 1.26.4 could still be chosen, and is sent when that has expired.
         browser.open("create").await;
         browser.fill("#name", "late").await;
         browser.choose("#version", "1.26.4").await;
@@ -249,7 +249,7 @@ fn the_life_of_versions_changes_with_the_profile_and_has_its_past() {
         browser.until_text("#table", "2023-08-31 00:00:00").await;
         assert_eq!(browser.evaluate("window.stays").await, true, "the page was not loaded again");
         browser.open(&format!("versions/local?at={}", status["head"])).await;
-        assert_eq!(browser.evaluate(&shown("1.28.0")).await, false, "nobody knew it then");
+        assert_eq!(browser.evaluate(&shown("1.28.0")).await, false, "it was not offered then");
         assert_eq!(browser.evaluate(&shown("1.26.4 expires 2023-07-28 00:00:00")).await, true);
         browser.by(By::Keyboard).follow("#bar-now").await;
         assert_eq!(browser.evaluate(&shown("1.28.0")).await, true);
@@ -350,7 +350,7 @@ fn the_start_of_a_stage_is_dragged_and_applied() {
         browser.until_at("versions/local").await;
         let start = garden(&sandbox, &unchanged);
         assert!(start.starts_with("2023-10-"), "{start}");
-        // On the page of the versions a stage is dragged, too, and its change is looked at.
+        // On the page of the versions a stage is dragged, too, and its change is previewed.
         browser.drag_to_leave(&range("expired"), 0.24, 0.5).await;
         browser.until_text("main", "kubernetes 1.26.4: expired from 2024-").await;
         sandbox
@@ -380,7 +380,7 @@ fn an_illegal_version_of_a_component_shows_the_rule() {
         browser.open("landscape").await;
         browser.fill(&version(component), "v1.121.0").await;
         browser.follow(&set(component)).await;
-        // Nothing comes by itself: the page is loaded again.
+        // Without scripts nothing is updated: the page is loaded again.
         while !browser.text("#components").await.contains("must not be newer than gardener-apiserver version") {
             browser.open("landscape").await;
         }
@@ -408,7 +408,7 @@ fn an_upgrade_is_carried_out_and_watched() {
 }
 
 #[test]
-fn the_next_rows_of_the_list_come_as_somebody_scrolls_to_its_end() {
+fn scrolling_to_the_end_of_the_list_loads_more_rows() {
     with_browser("scroll", |browser| async move {
         let sandbox = evening("scroll", &[]);
         create_many(&sandbox, 249);
@@ -420,12 +420,12 @@ fn the_next_rows_of_the_list_come_as_somebody_scrolls_to_its_end() {
         browser.evaluate("window.scrollTo(0, document.body.scrollHeight)").await;
         browser.until("the rest of the list", &rows(250)).await;
         assert!(browser.address().await.contains("windows=5"), "the address says what is shown");
-        // What was fetched is live, too.
+        // Fetched rows are live, too.
         let patch = ["patch", "shoot", "s248", "--type=merge", "-p", r#"{"spec":{"purpose":"testing"}}"#];
         garden(&sandbox, &[&["-n", "garden-demo"], &patch[..]].concat());
         browser.until_text("#list tbody tr:last-of-type", "testing").await;
         assert_eq!(browser.evaluate("window.stays").await, true, "the page was not loaded again");
-        // The filter begins at the first row again.
+        // The filter starts at the first row again.
         browser.fill("#filter", "s24").await;
         browser.until("what the filter finds", &rows(9)).await;
         assert!(!browser.address().await.contains("windows"), "{}", browser.address().await);

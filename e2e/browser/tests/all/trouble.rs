@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes wrong around the pages is said on them, and heals.
+//! Problems around the pages are shown on them, and disappear when they are solved.
 
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
@@ -59,7 +59,7 @@ fn pages_of_the_host_answer_while_gardener_apiserver_is_away() {
         browser.log_in(&sandbox, &[]).await;
         browser.open("landscape").await;
         scale(&sandbox, 0);
-        // An open page says so as soon as it is drawn again.
+        // An open page reports it as soon as it is drawn again.
         browser.until_text("#lost", "The API does not answer since 2023-07-27 21:0").await;
         let next = "#clock form:has(input[value='1h']) button";
         sandbox.terrarium(&["fault", "inject", "task-fails", "--set", "task=Deploying Shoot infrastructure"]);

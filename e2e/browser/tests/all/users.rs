@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Somebody who is not the landscape's administrator.
+//! A user who is not the landscape's administrator.
 
 use crate::support::{evening, garden, manifest, with_browser};
 
@@ -36,7 +36,7 @@ fn another_user_sees_only_what_he_may_see() {
         browser.open("clusters/other/hidden").await;
         browser.until_text("h1", "You may not see this").await;
         browser.expect_code(403).await;
-        // What he may not do the API refuses, in its words.
+        // The API refuses operations that he may not perform, with its own text.
         browser.open("clusters/demo/local").await;
         browser.follow("#overview form:has(input[value=reconcile]) button").await;
         browser.until_text("#messages", "403 Forbidden").await;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the Rust client `kube` does with an API server; the cases are like its own ignored tests.
+//! Requests of the Rust client `kube` to an API server; the cases are like its own ignored tests.
 //!
 //! usage: kube-rs-client GARDEN_KUBECONFIG SHOOT_KUBECONFIG
 //!
@@ -276,7 +276,7 @@ impl World {
             secondary: None,
         };
         recorder.publish(&event("Sending kubernetes to detention"), &reference).await?;
-        // The same once more is a series.
+        // The same event once more makes a series.
         recorder.publish(&event("Sending kubernetes to detention twice"), &reference).await?;
         let events = Api::<k8s_openapi::api::events::v1::Event>::namespaced(self.shoot.clone(), "default");
         let found = events.list(&ListParams::default()).await?;

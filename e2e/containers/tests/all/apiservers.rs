@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Several gardener-apiservers in containers: one stops, one is cut off, one must not run beside the others.
+//! Several gardener-apiservers in containers: one stops, one is cut off, one has a version that the rules refuse.
 
 use http::{Method, StatusCode};
 use serde_json::Value;
 
 use crate::support::{Container, Landscape, send, until, with_engine};
 
-/// Writes of each part of a test.
+/// Number of writes in each part of a test.
 const WRITES: usize = 20;
 
-/// Writes one after the other; how many attempts beyond the first that took.
+/// Writes objects one after the other; returns the number of attempts beyond the first ones.
 async fn write(landscape: &Landscape, part: &str, written: &mut Vec<String>) -> u32 {
     let mut again = 0;
     for number in 0..WRITES {
@@ -20,7 +20,7 @@ async fn write(landscape: &Landscape, part: &str, written: &mut Vec<String>) -> 
     again
 }
 
-/// Two instances, a minor version apart, and nobody else.
+/// Starts two instances, a minor version apart, and stops the host's own one.
 async fn two(landscape: &Landscape) -> (Container, Container) {
     let older = landscape.join("older", "v1.120.0").await;
     let newer = landscape.join("newer", "v1.121.0").await;
@@ -29,7 +29,7 @@ async fn two(landscape: &Landscape) -> (Container, Container) {
     (older, newer)
 }
 
-/// What an instance says that it is.
+/// Returns the version that an instance reports.
 async fn version(landscape: &Landscape, container: &Container) -> String {
     let transport = landscape.past_the_host(container).await;
     let (_, version) = send(&transport, Method::GET, "/version", Value::Null).await.expect("an answer");
@@ -59,7 +59,7 @@ fn an_instance_in_a_container_stops_and_comes_back_while_requests_go_on() {
             futures::join!(newer.stop_with_timeout(Some(20)), write(&landscape, "stopping", &mut written));
         stopped.expect("it stops");
         assert_eq!(landscape.state(&newer).await, (false, 0), "it was asked to");
-        // It takes its registration back before it goes, and is not waited for.
+        // It unregisters before it ends, so no request waits for it.
         assert_eq!(landscape.versions().await, ["v1.120.0"]);
         assert_eq!(write(&landscape, "one", &mut written).await, 0);
 
@@ -69,7 +69,7 @@ fn an_instance_in_a_container_stops_and_comes_back_while_requests_go_on() {
         lists_all(&landscape, &older, &written).await;
         lists_all(&landscape, &newer, &written).await;
 
-        // The last one of the older version has left: the way back is closed.
+        // The last instance of the older version has unregistered: a downgrade is no longer possible.
         older.stop_with_timeout(Some(20)).await.expect("it stops");
         older.start().await.expect("its process starts");
         let state = until("it is refused", || landscape.state(&older), |(running, _)| !running).await;
@@ -91,7 +91,7 @@ fn an_instance_that_is_cut_off_answers_nothing_old_and_serves_again() {
         lists_all(&landscape, &newer, &written).await;
 
         landscape.cut_off(&newer).await;
-        // It lives, knows what it knew, and says nothing of it.
+        // It runs, and knows the old state, but returns none of it.
         let look = || async {
             let transport = landscape.past_the_host(&newer).await;
             send(&transport, Method::GET, crate::support::EXPOSURE_CLASSES, Value::Null).await
@@ -99,11 +99,11 @@ fn an_instance_that_is_cut_off_answers_nothing_old_and_serves_again() {
         let (status, answer) = until("an answer past the host", look, Result::is_ok).await.expect("it is there");
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{answer}");
         assert!(answer["message"].as_str().is_some_and(|text| text.contains("the event log")), "{answer}");
-        // The others go on without it; a write under way to it is tried again.
+        // The others continue without it; a write that was being sent to it is repeated.
         write(&landscape, "cut", &mut written).await;
         lists_all(&landscape, &older, &written).await;
         assert_eq!(look().await.expect("an answer").0, StatusCode::SERVICE_UNAVAILABLE);
-        // Whether it still lives cannot be seen from here: its version counts.
+        // The host cannot know whether it still runs: its version counts.
         assert_eq!(landscape.versions().await, ["v1.120.0", "v1.121.0"]);
 
         landscape.mend(&newer).await;
@@ -111,7 +111,7 @@ fn an_instance_that_is_cut_off_answers_nothing_old_and_serves_again() {
         write(&landscape, "mended", &mut written).await;
         lists_all(&landscape, &newer, &written).await;
         assert_eq!(landscape.state(&newer).await, (true, 0), "it was never started again");
-        // It answers for the host, too: the other one goes, and everything is still there.
+        // It answers requests through the host, too: the other one is stopped, and all objects still exist.
         older.stop_with_timeout(Some(20)).await.expect("it stops");
         write(&landscape, "alone", &mut written).await;
         assert_eq!(Landscape::names(&landscape.door).await.map(|names| names.len()), Ok(written.len()));
@@ -126,14 +126,14 @@ fn a_version_out_of_order_is_refused_and_the_others_serve_on() {
         let (older, newer) = two(&landscape).await;
         let mut written = Vec::new();
         for (name, version, refusal) in [
-            // Before controller-manager, scheduler and the others have followed, and its own older instance.
+            // Before controller-manager, scheduler and the others have been updated, and its own older instance.
             (
                 "early",
                 "v1.122.0",
                 "newest and oldest gardener-apiserver instances must be within one minor version (oldest: 1.120.0, \
                  newest: 1.122.0) [rule=A1, component=gardener-apiserver",
             ),
-            // After everybody else: newer ones have run, and none as old as this one runs.
+            // After all others: newer versions have run, and none as old as this one runs.
             (
                 "late",
                 "v1.119.0",
@@ -144,7 +144,7 @@ fn a_version_out_of_order_is_refused_and_the_others_serve_on() {
             let (code, line) = landscape.refused(name, version).await;
             assert_eq!(code, 3, "{line}");
             assert!(line.contains(refusal), "{line}");
-            assert_eq!(write(&landscape, name, &mut written).await, 0, "nobody notices");
+            assert_eq!(write(&landscape, name, &mut written).await, 0, "other writes do not fail");
         }
         assert_eq!(landscape.versions().await, ["v1.120.0", "v1.121.0"]);
         lists_all(&landscape, &older, &written).await;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests share: the image, a landscape in containers, and ways to those.
+//! Shared helpers of the tests: the image, a landscape in containers, and access to both.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,7 +28,7 @@ use testcontainers::runners::{AsyncBuilder, AsyncRunner};
 use testcontainers::{ContainerAsync, ContainerRequest, GenericBuildableImage, GenericImage, ImageExt};
 use tokio::sync::OnceCell;
 
-/// Label with the process that made something, and with the folder of its build.
+/// Labels with the process that created an object, and with the folder of its build.
 const PROCESS: &str = "dev.terrarium.test.process";
 const FOLDER: &str = "dev.terrarium.test.folder";
 /// Name of the image; its tag is the process.
@@ -37,12 +37,12 @@ const IMAGE: &str = "terrarium-test";
 const PORT: u16 = 6443;
 /// Port of an instance.
 const INSTANCE_PORT: u16 = 8443;
-/// Wall time for a container to be ready, and for anything else to become true.
+/// Maximum wall time until a container is ready, and until any other condition holds.
 const START: Duration = Duration::from_mins(3);
 const LIMIT: TimeDelta = TimeDelta::seconds(120);
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
 
-/// Group of Gardener's own kinds that have no finalizers and no controllers.
+/// Collection of Gardener's kind ExposureClass, which has no finalizers and no controllers.
 pub(crate) const EXPOSURE_CLASSES: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses";
 
 /// A container.
@@ -53,7 +53,7 @@ pub(crate) fn with_engine(test: impl Future<Output = ()>) {
     if let Err(why) = engine::answers(None) {
         let needed = std::env::var_os(engine::NEEDED).is_some_and(|needed| needed == engine::REQUIRED);
         assert!(!needed, "{why}");
-        // Past the capture of tests that pass: nobody is to believe that it ran.
+        // Printed even for tests that pass: a skipped test must not look like a passed one.
         process::child::say(&format!("skipped, in containers: {why}"));
         return;
     }
@@ -61,7 +61,7 @@ pub(crate) fn with_engine(test: impl Future<Output = ()>) {
     runtime.block_on(test);
 }
 
-/// The folder of this build's binaries: the test runs in `target/PROFILE/deps`.
+/// Returns the folder of this build's binaries: the test runs in `target/PROFILE/deps`.
 fn binaries() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its path");
     test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned()
@@ -71,12 +71,12 @@ fn labels() -> [(&'static str, String); 2] {
     [(PROCESS, std::process::id().to_string()), (FOLDER, binaries().display().to_string())]
 }
 
-/// Tag of the image, which is built once; before, what earlier runs have left behind is removed.
+/// Returns the tag of the image, which is built once; before, objects of earlier runs are removed.
 async fn image() -> &'static str {
     static TAG: OnceCell<String> = OnceCell::const_new();
     let build = || async {
         sweep(&Docker::connect_with_defaults().expect("the engine that answers")).await;
-        // The host plays the other components.
+        // The host runs the other components.
         let executables = ["terrarium", "gardener-apiserver"].map(|name| binaries().join(name));
         for executable in &executables {
             assert!(
@@ -99,11 +99,10 @@ async fn image() -> &'static str {
     TAG.get_or_init(build).await
 }
 
-/// Removes what runs of this build have left behind whose process has ended.
+/// Removes objects of runs of this build whose process has ended.
 async fn sweep(docker: &Docker) {
     let filters = || Some([("label".to_owned(), vec![format!("{FOLDER}={}", binaries().display())])].into());
-    // A number may be another process's by now, and one that was killed may wait for somebody to take note: then it is no
-    // program any more.
+    // A process ID may have been reused, and a killed process may not have been reaped yet: then it has no executable any more.
     let runs = |process: &String| {
         let program = std::fs::read_link(PathBuf::from("/proc").join(process).join("exe"));
         program.is_ok_and(|program| program.starts_with(binaries())) && *process != std::process::id().to_string()
@@ -131,10 +130,10 @@ async fn sweep(docker: &Docker) {
     }
 }
 
-/// Resolves when something is true.
+/// Resolves when a condition holds.
 ///
 /// # Panics
-/// It does not become true; with what was seen last.
+/// It does not hold in time; with the last answer.
 pub(crate) async fn until<T: std::fmt::Debug, F: Future<Output = T>>(
     what: &str,
     look: impl Fn() -> F,
@@ -152,7 +151,7 @@ pub(crate) async fn until<T: std::fmt::Debug, F: Future<Output = T>>(
     }
 }
 
-/// Sends a request; an error: no answer came.
+/// Sends a request; an error: there was no answer.
 pub(crate) async fn send(
     transport: &Transport,
     method: Method,
@@ -174,14 +173,14 @@ pub(crate) async fn send(
 pub(crate) struct Landscape {
     docker: Docker,
     host: Container,
-    /// Name of both networks, without their ends.
+    /// Name of both networks, without their suffixes.
     name: String,
     tag: &'static str,
     kubeconfig: Vec<u8>,
     /// Certificate of the landscape's authority, and one of an administrator.
     authority: String,
     administrator: Pair,
-    /// The administrator's way to the host.
+    /// The administrator's transport to the host.
     pub(crate) door: Transport,
 }
 
@@ -218,7 +217,7 @@ impl Landscape {
         Self { docker, host, name, tag, kubeconfig, authority, administrator, door }
     }
 
-    /// A gardener-apiserver of a version, which joins the landscape.
+    /// Requests a container with a gardener-apiserver of a version, which joins the landscape.
     fn instance(&self, name: &str, version: &str, ready: WaitFor) -> ContainerRequest<GenericImage> {
         let server = format!("{}-host:{PORT}", self.name);
         let words = ["--kubeconfig", "/credentials/kubeconfig", "--join", &server, "--gardener-version", version];
@@ -231,7 +230,7 @@ impl Landscape {
             .with_startup_timeout(START)
     }
 
-    /// Starts one that is to serve, and can be asked past the host: over a network of its own, which is not cut.
+    /// Starts an instance that serves, and that accepts direct requests: over a network of its own, which is never cut.
     pub(crate) async fn join(&self, name: &str, version: &str) -> Container {
         let ready = WaitFor::message_on_stderr("Serving securely");
         let container = self.instance(name, version, ready).start().await.expect("an instance that serves");
@@ -239,7 +238,7 @@ impl Landscape {
         container
     }
 
-    /// Starts one that is to be refused; its exit code and its last line.
+    /// Starts an instance that is refused; returns its exit code and its last line.
     pub(crate) async fn refused(&self, name: &str, version: &str) -> (i64, String) {
         let ended = WaitFor::exit(ExitWaitStrategy::new());
         let container = self.instance(name, version, ended).start().await.expect("a container that ends");
@@ -248,7 +247,7 @@ impl Landscape {
         (code, String::from_utf8_lossy(&said).lines().last().unwrap_or_default().to_owned())
     }
 
-    /// The administrator's way to an instance, past the host.
+    /// Returns the administrator's transport to an instance, without the host.
     pub(crate) async fn past_the_host(&self, container: &Container) -> Transport {
         let port = container.get_host_port_ipv4(INSTANCE_PORT).await.expect("a published port");
         way_to(port, &self.authority, &self.administrator)
@@ -260,18 +259,18 @@ impl Landscape {
         self.docker.connect_network(&format!("{}-{end}", self.name), request).await.expect("a line");
     }
 
-    /// Cuts the line between an instance and the host.
+    /// Disconnects an instance from the host.
     pub(crate) async fn cut_off(&self, container: &Container) {
         let request = NetworkDisconnectRequest { container: container.id().to_owned(), force: Some(true) };
         self.docker.disconnect_network(&format!("{}-line", self.name), request).await.expect("a line that is cut");
     }
 
-    /// Mends it.
+    /// Connects it again.
     pub(crate) async fn mend(&self, container: &Container) {
         self.connect("line", container).await;
     }
 
-    /// Lets the gardener-apiserver of the host go, so that only those in containers serve.
+    /// Stops the host's own gardener-apiserver, so that only those in containers serve.
     pub(crate) async fn only_joined(&self, instances: usize) {
         let path = "/clusters/runtime/apis/apps/v1/namespaces/garden/deployments/gardener-apiserver";
         let body = serde_json::json!({ "spec": { "replicas": 0 } });
@@ -280,7 +279,7 @@ impl Landscape {
         until("only those in containers serve", || self.versions(), |versions| versions.len() == instances).await;
     }
 
-    /// Versions of the gardener-apiservers that are registered, the lowest first.
+    /// Returns the versions of the registered gardener-apiservers, the lowest first.
     pub(crate) async fn versions(&self) -> Vec<String> {
         let path = "/clusters/garden/apis/coordination.k8s.io/v1/namespaces/gardener-system-instances/leases\
                     ?labelSelector=terrarium.dev%2Fcomponent%3Dgardener-apiserver";
@@ -294,7 +293,7 @@ impl Landscape {
         versions
     }
 
-    /// Creates an object as ordinary clients do, again and again until it is there; how often that took.
+    /// Creates an object as ordinary clients do, with retries until it exists; returns the number of attempts.
     pub(crate) async fn write(&self, name: &str) -> u32 {
         let body = serde_json::json!({
             "apiVersion": "core.gardener.cloud/v1beta1",
@@ -314,7 +313,7 @@ impl Landscape {
         attempts.into_inner()
     }
 
-    /// Names that somebody lists; an error: its status, or why there is no answer.
+    /// Returns the names of a list; an error: its status, or the reason why there is no answer.
     pub(crate) async fn names(transport: &Transport) -> Result<Vec<String>, String> {
         let (status, list) = send(transport, Method::GET, EXPOSURE_CLASSES, Value::Null).await?;
         if status != StatusCode::OK {
@@ -335,7 +334,7 @@ impl Landscape {
         }
     }
 
-    /// Whether a container runs, and its exit code.
+    /// Returns whether a container runs, and its exit code.
     pub(crate) async fn state(&self, container: &Container) -> (bool, i64) {
         let options = None::<InspectContainerOptions>;
         let state = self.docker.inspect_container(container.id(), options).await.expect("an answer").state;
@@ -352,7 +351,7 @@ async fn file(container: &Container, path: &str) -> Vec<u8> {
     container.copy_file_from(path, Vec::new()).await.unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A certificate of somebody who may do everything, as our own commands have.
+/// Returns a certificate of an administrator, as our own commands have.
 fn administrator(authority: &Authority) -> Pair {
     let now = Clock::wall().now();
     let validity = Validity { not_before: now - TimeDelta::hours(1), not_after: now + TimeDelta::hours(1) };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What no client should send, sent often: nothing panics, nothing ends, nobody else waits, and nothing is kept.
+//! Malformed requests in large numbers: no panic, no process ends, other clients are not delayed, and no memory is kept.
 //!
-//! `TERRARIUM_TEST_MALFORMED` is the number of requests; with 20,000 or more, times and memory are judged, too
-//! (`cargo xtask test --long`). A table of the answers and every kind of 5xx is printed.
+//! `TERRARIUM_TEST_MALFORMED` is the number of requests; with 20,000 or more, times and memory are checked, too (`cargo xtask
+//! test --long`). A table of the answers and every kind of 5xx is printed.
 #![expect(clippy::print_stdout, reason = "a campaign prints its table")]
 
 mod requests;
@@ -33,17 +33,17 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::support::{campaign, manifest, sandbox};
 use requests::{Malformed, Requests, Sent};
 
-/// Requests at once.
+/// Number of concurrent requests.
 const AT_ONCE: usize = 8;
-/// Wall time after which an answer is not waited for any more.
+/// Maximum wall time until an answer.
 const PATIENCE: TimeDelta = TimeDelta::seconds(60);
-/// Longest that an ordinary request of somebody else may take while a long campaign runs. Far more than any should: the
-/// machine that runs it may stall.
+/// Maximum wall time of an ordinary request of another client while a long campaign runs. Far more than expected: the machine
+/// that runs it may stall.
 const BOUND: TimeDelta = TimeDelta::seconds(20);
-/// Bytes that a process may have more afterwards than before.
+/// Maximum growth of a process's memory, in bytes.
 const KEPT: u64 = 50 << 20;
 
-/// How a landscape is reached.
+/// Access to a landscape.
 struct Way {
     server: String,
     authorities: String,
@@ -93,7 +93,7 @@ impl Way {
     }
 }
 
-/// What came of a request: a code and the beginning of its text, or why there is none.
+/// Result of a request: a code and the beginning of its text, or the reason why there is none.
 type Outcome = (u16, String);
 
 struct Client {
@@ -121,7 +121,7 @@ impl Client {
         }
     }
 
-    /// What a connection on which these bytes are written answers first.
+    /// Writes bytes on a connection; returns the first answer.
     async fn raw(&self, bytes: &[u8]) -> Outcome {
         let connected = async {
             let stream = tokio::net::TcpStream::connect(&self.way.server).await?;
@@ -129,7 +129,7 @@ impl Client {
             let mut stream = tokio_rustls::TlsConnector::from(self.tls.clone()).connect(name, stream).await?;
             stream.write_all(bytes).await?;
             stream.flush().await?;
-            // There is no more to come, whatever was promised.
+            // No more bytes follow, even if the head promised more.
             stream.get_mut().1.send_close_notify();
             let _ = stream.flush().await;
             let mut answer = vec![0; 4096];
@@ -161,7 +161,7 @@ async fn answered(transport: &Transport, request: process::Request) -> Outcome {
     }
 }
 
-/// A text of a failure without what differs between two of a kind.
+/// Returns the text of a failure without the parts that differ between two of a kind.
 fn kind_of(text: &str) -> String {
     let tree: Value = serde_json::from_str(text).unwrap_or_default();
     let text = tree["message"].as_str().unwrap_or(text);
@@ -172,7 +172,7 @@ fn kind_of(text: &str) -> String {
     kind
 }
 
-/// Bytes of memory of a process.
+/// Returns the memory of a process in bytes.
 fn memory(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -184,7 +184,7 @@ fn command(pid: u32) -> String {
     String::from_utf8_lossy(&line).replace('\0', " ").chars().take(60).collect()
 }
 
-/// Asks what everybody asks, over and over; the longest that it took, and how often.
+/// Repeats ordinary requests; returns the longest time of one, and their number.
 async fn ordinary(way: &Way, is_over: &AtomicBool) -> (TimeDelta, usize) {
     let transport = way.transport(Credentials::Certificate(way.pair.clone()));
     let (wall, mut longest, mut count) = (Clock::wall(), TimeDelta::zero(), 0);
@@ -207,7 +207,7 @@ async fn ordinary(way: &Way, is_over: &AtomicBool) -> (TimeDelta, usize) {
 }
 
 #[test]
-fn malformed_requests_hurt_nobody() {
+fn malformed_requests_disturb_no_other_client() {
     let _campaign = campaign();
     let count = std::env::var_os("TERRARIUM_TEST_MALFORMED");
     let count = count.and_then(|text| text.to_str()?.parse().ok()).unwrap_or(2_000_u64);
@@ -244,11 +244,11 @@ fn malformed_requests_hurt_nobody() {
         (outcomes, longest, asked)
     });
 
-    println!("{count} malformed requests; {asked} ordinary ones beside them took at most {longest}");
+    println!("{count} malformed requests; {asked} concurrent ordinary ones took at most {longest}");
     for ((code, kind), count) in &outcomes {
         println!("{count:>7}  {code:<4} {kind}");
     }
-    // Memory goes back when what used it is over, and its allocator has noticed.
+    // Memory is released after its use, when the allocator has noticed.
     let wall = Clock::wall();
     let begun = wall.now();
     let grown = |before: &BTreeMap<u32, u64>| -> Vec<(u32, u64, u64)> {
@@ -267,7 +267,7 @@ fn malformed_requests_hurt_nobody() {
     let unanswered = outcomes.iter().filter(|((code, kind), _)| *code == 0 && kind.contains("no answer")).count();
     assert_eq!(unanswered, 0, "every request has an answer or an end");
     if is_long {
-        assert!(longest < BOUND, "somebody waited for {longest}");
+        assert!(longest < BOUND, "an ordinary request took {longest}");
         assert!(after.iter().all(|(_, before, after)| *after <= before + KEPT), "memory is kept: {after:?}");
     }
 }

@@ -8,27 +8,27 @@ use process::Request;
 use process::transport::full;
 use serde_json::{Value, json};
 
-/// What is sent, and by whom.
+/// A malformed request, and its user.
 pub(crate) struct Malformed {
     pub(crate) anonymous: bool,
     pub(crate) sent: Sent,
 }
 
-/// Over which way.
+/// Form in which the request is sent.
 pub(crate) enum Sent {
-    /// Through a client that knows HTTP.
+    /// A request through an HTTP client.
     Request(Box<Request>),
     /// Bytes on a connection.
     Raw(Vec<u8>),
 }
 
-/// An endless series.
+/// An endless series of malformed requests.
 pub(crate) struct Requests {
     random: Random,
     drawn: u64,
 }
 
-/// Collections that take objects; garbage in them concerns nobody.
+/// Collections to write to; garbage in them affects no other test.
 const COLLECTIONS: [&str; 8] = [
     "/clusters/garden/api/v1/namespaces/default/configmaps",
     "/clusters/garden/api/v1/namespaces/default/secrets",
@@ -39,7 +39,7 @@ const COLLECTIONS: [&str; 8] = [
     "/clusters/garden/apis/core.gardener.cloud/v1beta1/cloudprofiles",
     "/clusters/garden/apis/settings.gardener.cloud/v1alpha1/namespaces/default/openidconnectpresets",
 ];
-/// Paths that are read, and must bear everything.
+/// Paths to read, which must survive every query.
 const PATHS: [&str; 22] = [
     "/",
     "/api",
@@ -180,7 +180,7 @@ impl Requests {
         all[self.below(all.len())]
     }
 
-    /// Reads, anywhere.
+    /// Reads a random path.
     fn read(&mut self) -> Sent {
         let mut path = if self.below(2) == 0 { self.one(&PATHS) } else { self.one(&COLLECTIONS) }.to_owned();
         for _ in 0..self.below(3) {
@@ -241,7 +241,7 @@ impl Requests {
         bytes
     }
 
-    /// A valid text, changed in a few places, or in none.
+    /// Changes a valid text in a few places, or in none.
     fn mutated(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
         for _ in 0..self.below(5) {
             let at = self.below(bytes.len() + 1);
@@ -267,7 +267,7 @@ impl Requests {
         bytes
     }
 
-    /// Aliases of aliases.
+    /// Returns YAML with nested aliases ("billion laughs").
     fn laughs(&mut self) -> Vec<u8> {
         let mut text = "a0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..self.below(12) {
@@ -277,7 +277,7 @@ impl Requests {
         text.into_bytes()
     }
 
-    /// A value of no particular kind.
+    /// Returns a value of a random type.
     fn value(&mut self, depth: usize) -> Value {
         match self.below(if depth == 0 { 6 } else { 8 }) {
             0 => Value::Null,
@@ -350,7 +350,7 @@ impl Requests {
             .collect()
     }
 
-    /// A request whose head is large, long, or lies.
+    /// Returns a request with a head that is large, long, or wrong.
     fn of_odd_head(&mut self) -> Sent {
         let collection = self.one(&COLLECTIONS);
         let mut request = http::Request::get(collection).body(full(Bytes::new())).expect("a request");
@@ -404,14 +404,14 @@ impl Requests {
         }
         match request.body(full(body)) {
             Ok(request) => Sent::Request(Box::new(request)),
-            // What no client of HTTP sends is sent by hand.
+            // Requests that an HTTP client refuses to send are written by hand.
             Err(_) => {
                 Sent::Raw(format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").into_bytes())
             }
         }
     }
 
-    /// Bytes that are nearly a request, or none at all.
+    /// Returns bytes that are similar to a request, or random.
     fn raw(&mut self) -> Vec<u8> {
         let path = self.one(&COLLECTIONS);
         let head = "Host: x\r\nConnection: close\r\nContent-Type: application/json\r\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tests of landscapes share.
+//! Shared helpers of the tests of landscapes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,7 +21,7 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox, binaries};
 /// Wall time for which a test waits for pods.
 const LIMIT: TimeDelta = TimeDelta::seconds(90);
 
-/// A landscape in a folder of the test's own. Tests run beside one another: no two may want the same one.
+/// Creates a sandbox in a folder of the test's own. Tests run concurrently: no two may use the same one.
 pub(crate) fn sandbox(name: &str) -> Sandbox {
     static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let is_new = NAMES.lock().insert(name.to_owned());
@@ -29,21 +29,21 @@ pub(crate) fn sandbox(name: &str) -> Sandbox {
     Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
 }
 
-/// Held by a campaign until it is over: one that sends requests as fast as it can, for as long as the environment says.
-/// Two at once would share the processors, and each would judge what the other does to it. Other tests go on meanwhile:
-/// they have landscapes of their own, and time enough.
+/// Returns a lock that a campaign holds until it is over: it sends requests at the maximum rate, for as long as the environment
+/// configures. Two at once would share the processors, and each would measure the effect of the other. Other tests run meanwhile:
+/// they have landscapes of their own, and enough time.
 pub(crate) fn campaign() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    // A campaign that failed has said so itself.
+    // A failed campaign has reported its failure itself.
     ONE_AT_A_TIME.lock()
 }
 
-/// A manifest of `e2e/landscape`.
+/// Returns the path of a manifest in `e2e/landscape`.
 pub(crate) fn manifest(name: &str) -> String {
     format!("{}/landscape/{name}.yaml", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Asserts that texts come one behind the other.
+/// Asserts that an output contains texts in their order.
 #[track_caller]
 pub(crate) fn in_order(output: &str, texts: &[&str]) {
     let mut rest = output;
@@ -53,7 +53,7 @@ pub(crate) fn in_order(output: &str, texts: &[&str]) {
     }
 }
 
-/// The administrator's way to the landscape, as his kubeconfig says it.
+/// Returns the administrator's transport to the landscape, from the kubeconfig.
 pub(crate) fn administrator(sandbox: &Sandbox) -> Transport {
     let text = std::fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
     let config: Value = serde_yaml_ng::from_str(&text).expect("YAML");
@@ -75,7 +75,7 @@ pub(crate) fn administrator(sandbox: &Sandbox) -> Transport {
     https::transport(&options).expect("a kubeconfig that works")
 }
 
-/// Sends a request; `None`: no answer came.
+/// Sends a request; `None`: there was no answer.
 pub(crate) async fn send(
     transport: &Transport,
     method: Method,
@@ -97,18 +97,18 @@ pub(crate) fn signal(signal: &str, pid: u32) {
     assert!(sent.expect("every system has kill").success(), "kill {signal} {pid}");
 }
 
-/// The container of a pod.
+/// Returns the container of a pod.
 pub(crate) fn container(pod: &Value) -> &Value {
     &pod["status"]["containerStatuses"][0]
 }
 
-/// Pods of a component in cluster `runtime`, once something holds for them.
+/// Returns the pods of a component in cluster `runtime`, once a condition holds for them.
 #[track_caller]
 pub(crate) fn until_pods(sandbox: &Sandbox, labels: &str, is_right: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     until_pods_in(sandbox, "runtime", labels, is_right)
 }
 
-/// As [`until_pods`], in a cluster.
+/// Returns [`until_pods`] of another cluster.
 #[track_caller]
 pub(crate) fn until_pods_in(
     sandbox: &Sandbox,

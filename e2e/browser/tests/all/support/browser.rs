@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A person at a browser: opens pages, acts by pointer or by keyboard alone, and reads.
+//! A user at a browser: opens pages, acts by pointer or by keyboard alone, and reads.
 //!
-//! Waiting is for something that is seen, never for a length of time.
+//! Tests wait for visible content, never for a length of time.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use url::{ParseError, Url};
 
 use super::driver::{self, Driver};
 
-/// Within which what is waited for is seen, or the test has failed.
+/// Maximum wall time until awaited content is visible.
 const LIMIT: TimeDelta = TimeDelta::seconds(90);
-/// Wall time between two looks.
+/// Wall time between two checks.
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
-/// How often Tab is pressed at most to get somewhere.
+/// Maximum number of presses of Tab to reach an element.
 const TABS: usize = 600;
 
-/// How a person acts.
+/// Input device of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     /// With a mouse.
@@ -39,7 +39,7 @@ pub(crate) enum By {
     Keyboard,
 }
 
-/// A command of chromedriver beside those of WebDriver.
+/// A command of chromedriver in addition to those of WebDriver.
 #[derive(Debug)]
 struct Extension {
     path: &'static str,
@@ -61,15 +61,15 @@ impl WebDriverCompatibleCommand for Extension {
 pub(crate) struct Browser {
     client: Client,
     name: String,
-    /// Where pages begin, once somebody has logged in.
+    /// URL prefix of the pages, after the login.
     base: Arc<Mutex<String>>,
     by: By,
 }
 
 impl Browser {
-    /// Starts one.
+    /// Starts a browser.
     pub(crate) async fn start(driver: &Driver, name: &str) -> Self {
-        let (program, _) = driver::programs().expect("somebody looked for it");
+        let (program, _) = driver::programs().expect("with_browser has found both programs");
         let profile = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-profile-{name}"));
         let _ = std::fs::remove_dir_all(&profile);
         let capabilities = json!({
@@ -90,12 +90,12 @@ impl Browser {
         Self { client, name: name.to_owned(), base: Arc::default(), by: By::Pointer }
     }
 
-    /// Ends it.
+    /// Ends the browser.
     pub(crate) async fn close(self) {
         let _ = self.client.close().await;
     }
 
-    /// The same browser, used in another way.
+    /// Returns the same browser with another input device.
     pub(crate) fn by(&self, by: By) -> Self {
         Self { by, ..self.clone() }
     }
@@ -124,13 +124,13 @@ impl Browser {
         self.client.goto(&format!("{base}{path}")).await.expect("a page");
     }
 
-    /// Path and query of the page that is shown, below `/dashboard/`.
+    /// Returns path and query of the shown page, below `/dashboard/`.
     pub(crate) async fn address(&self) -> String {
         let url = self.client.current_url().await.expect("an address").to_string();
         url.split_once("/dashboard/").map_or(url.as_str(), |(_, rest)| rest).to_owned()
     }
 
-    /// What an expression gives. Not by a script of the page: its Content-Security-Policy does not count here.
+    /// Evaluates an expression. The debugger runs it, not the page: its Content-Security-Policy does not apply.
     pub(crate) async fn evaluate(&self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let answer = self.devtools("Runtime.evaluate", parameters).await;
@@ -138,19 +138,19 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// What is read in an element; empty: it is not there.
+    /// Returns the text of an element; empty: it does not exist.
     pub(crate) async fn text(&self, selector: &str) -> String {
         let expression = format!("document.querySelector({})?.innerText ?? ''", json!(selector));
         self.evaluate(&expression).await.as_str().unwrap_or_default().to_owned()
     }
 
-    /// The value of a field.
+    /// Returns the value of a field.
     pub(crate) async fn value(&self, selector: &str) -> String {
         let expression = format!("document.querySelector({}).value", json!(selector));
         self.evaluate(&expression).await.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Whether an element is there.
+    /// True if an element exists.
     pub(crate) async fn has(&self, selector: &str) -> bool {
         self.evaluate(&format!("!!document.querySelector({})", json!(selector))).await == true
     }
@@ -160,7 +160,7 @@ impl Browser {
         let wall = Clock::wall();
         let begun = wall.now();
         loop {
-            // While a page is loaded there is nobody to ask.
+            // While a page is loaded, the evaluation fails.
             let parameters = json!({ "expression": expression, "returnByValue": true });
             let command = json!({ "cmd": "Runtime.evaluate", "params": parameters });
             let answer = self.client.issue_cmd(Extension { path: "goog/cdp/execute", body: command }).await;
@@ -182,7 +182,7 @@ impl Browser {
         self.until(&format!("`{text}` in {selector}"), &expression).await;
     }
 
-    /// Waits until a text is gone from an element that is there.
+    /// Waits until an existing element no longer contains a text.
     pub(crate) async fn until_gone(&self, selector: &str, text: &str) {
         let expression = format!(
             "document.readyState === 'complete' && document.querySelector({0}) !== null && !document.querySelector({0}).innerText.includes({1})",
@@ -192,13 +192,13 @@ impl Browser {
         self.until(&format!("{selector} without `{text}`"), &expression).await;
     }
 
-    /// Waits until the page at an address is there.
+    /// Waits until the page at an address is shown.
     pub(crate) async fn until_at(&self, part: &str) {
         let expression = format!("document.readyState === 'complete' && location.href.includes({})", json!(part));
         self.until(&format!("a page at {part}"), &expression).await;
     }
 
-    /// Waits until what is done leads to another document.
+    /// Performs an action, and waits until another document is loaded.
     async fn leaving(&self, act: impl Future<Output = ()>) {
         self.evaluate("window.stays = true").await;
         act.await;
@@ -222,7 +222,7 @@ impl Browser {
         self.client.perform_actions(actions).await.expect("keys are pressed");
     }
 
-    /// Goes to an element with Tab, and sees that it has focus.
+    /// Moves the focus to an element with Tab, and asserts that it has focus.
     pub(crate) async fn tab_to(&self, selector: &str) {
         assert!(
             self.has(selector).await,
@@ -251,12 +251,12 @@ impl Browser {
         self.evaluate(&expression).await;
     }
 
-    /// Does what an element does: a click, or Enter on it.
+    /// Activates an element: a click, or Enter on it.
     pub(crate) async fn activate(&self, selector: &str) {
         match self.by {
             By::Pointer => {
                 self.in_the_middle(selector).await;
-                // A live page may have drawn it anew meanwhile: then it is another one.
+                // A live page may have drawn the element again meanwhile: then it is another one.
                 while let Err(error) = self.find(selector).await.click().await {
                     assert!(error.is_stale_element_reference(), "{selector}: {error}");
                 }
@@ -268,23 +268,23 @@ impl Browser {
         }
     }
 
-    /// Does what an element does, which leads to another page.
+    /// Activates an element that loads another page.
     pub(crate) async fn follow(&self, selector: &str) {
         self.leaving(self.activate(selector)).await;
     }
 
-    /// Presses keys that lead to another page.
+    /// Presses keys that load another page.
     pub(crate) async fn press_to_leave(&self, keys: &[char]) {
         self.leaving(self.press(keys)).await;
     }
 
-    /// Writes into a field, instead of what is in it.
+    /// Replaces the text of a field.
     pub(crate) async fn fill(&self, selector: &str, text: &str) {
         match self.by {
             By::Pointer => loop {
                 self.in_the_middle(selector).await;
                 let field = self.find(selector).await;
-                // A live page may have drawn it anew meanwhile: then it is another one.
+                // A live page may have drawn the field again meanwhile: then it is another one.
                 if field.clear().await.is_ok()
                     && field.send_keys(text).await.is_ok()
                     && self.value(selector).await == text
@@ -333,7 +333,7 @@ impl Browser {
         assert_eq!(self.value(selector).await, value, "{selector}");
     }
 
-    /// Drags from one place of an element to another, both shares of its width.
+    /// Drags from one place of an element to another; both are fractions of its width.
     pub(crate) async fn drag(&self, selector: &str, from: f64, to: f64) {
         self.in_the_middle(selector).await;
         let expression = format!(
@@ -357,17 +357,17 @@ impl Browser {
         self.client.perform_actions(actions).await.expect("it can be dragged");
     }
 
-    /// As [`Browser::drag`], which leads to another page.
+    /// Performs a [`Browser::drag`] that loads another page.
     pub(crate) async fn drag_to_leave(&self, selector: &str, from: f64, to: f64) {
         self.leaving(self.drag(selector, from, to)).await;
     }
 
-    /// Lets pages run scripts, or not.
+    /// Enables or disables scripts of pages.
     pub(crate) async fn set_scripts(&self, are_on: bool) {
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": !are_on })).await;
     }
 
-    /// Sets the width of the window, in pixels, and the colour scheme that the system asks for.
+    /// Sets the width of the window, in pixels, and the colour scheme of the operating system.
     pub(crate) async fn set_window(&self, width: u32, scheme: &str) {
         let metrics = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", metrics).await;
@@ -375,8 +375,8 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", features).await;
     }
 
-    /// What is wrong with the page, by [`terrarium_browser::CHECKER`] and, where there is one, by axe-core. The bar of time keeps
-    /// its place while one scrolls, and what lies under it would count as too near to it: it is looked at where it stands at the
+    /// Returns the findings of [`terrarium_browser::CHECKER`] and, if its file is named, of axe-core. The bar of time keeps its
+    /// place while the page scrolls, and content under it would count as too near to it: it is moved to its static place at the
     /// end of the page.
     pub(crate) async fn violations(&self) -> Vec<String> {
         self.set_bar("'position', 'static'").await;
@@ -391,12 +391,12 @@ impl Browser {
         all.iter().map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    /// Gives the bar of time a property, where a page has one.
+    /// Sets a CSS property of the bar of time, if the page has one.
     async fn set_bar(&self, property: &str) {
         self.evaluate(&format!("void document.querySelector('#timebar')?.style.setProperty({property})")).await;
     }
 
-    /// Errors that the browser has reported since they were read last: of scripts, and of the Content-Security-Policy.
+    /// Returns errors that the browser has reported since the last call: of scripts, and of the Content-Security-Policy.
     pub(crate) async fn problems(&self) -> Vec<String> {
         let log = self.extension("se/log", json!({ "type": "browser" })).await;
         let entries = log.as_array().cloned().unwrap_or_default();
@@ -404,17 +404,16 @@ impl Browser {
         problems.map(|entry| format!("{}: {}", entry["level"], entry["message"])).collect()
     }
 
-    /// Asserts that the only errors since they were read last are documents that were answered with a code, which the browser
-    /// reports, too.
+    /// Asserts that the only errors since the last call are answers with an error code, which the browser reports, too.
     pub(crate) async fn expect_code(&self, code: u16) {
         let text = format!("the server responded with a status of {code}");
         let problems = self.problems().await;
         assert!(problems.iter().all(|problem| problem.contains(&text)), "{problems:?}");
     }
 
-    /// Keeps what is shown, from top to bottom, in `target/browser`.
+    /// Stores a screenshot of the whole page in `target/browser`.
     pub(crate) async fn screenshot(&self, name: &str) -> Vec<u8> {
-        // The bar of time keeps its place while one scrolls: in a picture of all it would hide what is under it.
+        // The bar of time keeps its place while the page scrolls: in a screenshot of the whole page it would hide content.
         self.set_bar("'position', 'static'").await;
         let size = "[innerWidth, Math.min(document.documentElement.scrollHeight, 6000)]";
         let size = self.evaluate(size).await;
@@ -425,7 +424,7 @@ impl Browser {
         bytes
     }
 
-    /// As [`Browser::screenshot`], of the window alone.
+    /// Stores a screenshot of the window alone.
     pub(crate) async fn screenshot_of_window(&self, name: &str) -> Vec<u8> {
         self.keep(name, json!({ "format": "png" })).await
     }
@@ -440,7 +439,7 @@ impl Browser {
     }
 }
 
-/// The text of axe-core, where variable [`terrarium_browser::AXE_CORE`] of the environment names its file.
+/// Returns the text of axe-core, if environment variable [`terrarium_browser::AXE_CORE`] has its path.
 fn axe() -> Option<String> {
     let path = std::env::var_os(terrarium_browser::AXE_CORE).filter(|path| !path.is_empty())?;
     let text = std::fs::read_to_string(&path);

@@ -6,16 +6,16 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// Names of the browser, the first that is there counts.
+/// Names of the browser's program; the first that is installed is used.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 const DRIVER: &str = "chromedriver";
-/// What the driver prints before its port.
+/// Output of the driver before its port.
 const ON_PORT: &str = "started successfully on port ";
 
-/// Browser and driver.
+/// Returns the paths of browser and driver.
 ///
 /// # Errors
-/// Which of them is missing, and where it comes from.
+/// One of them is missing: its name, and its source.
 pub(crate) fn programs() -> Result<(PathBuf, PathBuf), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let find = |name: &str| std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
@@ -24,12 +24,12 @@ pub(crate) fn programs() -> Result<(PathBuf, PathBuf), String> {
     Ok((browser, driver))
 }
 
-/// A driver that runs. Dropping it ends it and every browser that it started.
+/// A running driver. Dropping it ends it and every browser that it started.
 #[derive(Debug)]
 pub(crate) struct Driver {
     child: Child,
     port: u16,
-    /// Held open: a driver that nobody listens to ends when it says something.
+    /// Kept open: the driver ends when it writes to a closed pipe.
     _output: BufReader<ChildStdout>,
 }
 
@@ -37,11 +37,11 @@ impl Driver {
     /// Starts a driver.
     ///
     /// # Panics
-    /// It cannot be started, or does not say its port.
+    /// It cannot be started, or does not print its port.
     pub(crate) fn start() -> Self {
-        let (_, program) = programs().expect("somebody looked for it");
+        let (_, program) = programs().expect("with_browser has found both programs");
         let mut command = Command::new(program);
-        // A group of its own, which ends as a whole.
+        // A process group of its own, which is killed as a whole.
         command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn().expect("a driver that can be run");
         let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
@@ -57,7 +57,7 @@ impl Driver {
         Self { child, port, _output: output }
     }
 
-    /// Where it listens.
+    /// Returns its URL.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
