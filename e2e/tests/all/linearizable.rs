@@ -267,8 +267,8 @@ async fn record(transport: Transport, version: u64) -> States {
 
 fn histories_are_linearizable(sandbox: &Sandbox) {
     let _campaign = campaign();
-    let asked = std::env::var("TERRARIUM_TEST_OPERATIONS").ok().and_then(|text| text.parse().ok());
-    let operations: u64 = asked.unwrap_or(OPERATIONS);
+    let variable = std::env::var_os("TERRARIUM_TEST_OPERATIONS");
+    let operations: u64 = variable.and_then(|text| text.to_str()?.parse().ok()).unwrap_or(OPERATIONS);
     sandbox.terrarium(&["up"]);
     let scale = ["-n", "garden", "scale", "deployment", "gardener-apiserver", "--replicas", "3"];
     sandbox.kubectl(Kubectl::Newest, "runtime", &scale);
@@ -281,18 +281,20 @@ fn histories_are_linearizable(sandbox: &Sandbox) {
         let transport = administrator(sandbox);
         let (status, list) = send(&transport, Method::GET, COLLECTION, Value::Null).await.expect("an answer");
         assert_eq!((status, &list["items"]), (StatusCode::OK, &json!([])), "{list}");
-        let recorded = tokio::spawn(record(administrator(sandbox), revision(&list)));
+        let recorded = record(administrator(sandbox), revision(&list));
         let order = Arc::new(AtomicU64::new(1));
         let clients = (0..CLIENTS).map(|number| {
             let (transport, order) = (administrator(sandbox), order.clone());
             let client = Client { number, transport, order, random: Random::new(3), seen: BTreeMap::new() };
-            tokio::spawn(client.run(operations.div_ceil(CLIENTS)))
+            client.run(operations.div_ceil(CLIENTS))
         });
-        let histories = futures::future::join_all(clients.collect::<Vec<_>>()).await;
-        let last = send(&transport, Method::POST, COLLECTION, manifest(LAST, "", None)).await.expect("an answer");
-        assert_eq!(last.0, StatusCode::CREATED, "{}", last.1);
-        let history: Vec<Operation> = histories.into_iter().flat_map(|history| history.expect("a client")).collect();
-        (history, recorded.await.expect("a watch"))
+        let work = async {
+            let histories = futures::future::join_all(clients).await;
+            let last = send(&transport, Method::POST, COLLECTION, manifest(LAST, "", None)).await.expect("an answer");
+            assert_eq!(last.0, StatusCode::CREATED, "{}", last.1);
+            histories.into_iter().flatten().collect::<Vec<Operation>>()
+        };
+        futures::join!(work, recorded)
     });
     let kinds = history.iter().fold(BTreeMap::<String, u64>::new(), |mut kinds, operation| {
         let text = format!("{:?}", operation.answer);
@@ -338,7 +340,7 @@ fn answers_that_no_order_explains_are_violations() {
         Answer::Listed(revision, states.iter().map(|state| ("x".to_owned(), state.clone())).collect())
     };
     // Operations as (began, ended, answer), and how many of them are violations.
-    let cases: Vec<(Vec<(u64, u64, Answer)>, usize)> = vec![
+    let cases = [
         // One after the other.
         (vec![(1, 2, first()), (3, 4, Answer::Read(state("a", 10, "1"))), (5, 6, second())], 0),
         // A read during a change may show either state.

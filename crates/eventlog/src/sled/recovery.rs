@@ -195,7 +195,7 @@ impl Marks {
                 recovery.healed.push(format!("`{}`: its checksum is wrong; it was written again", at.display()));
             }
             ReachedFile::Removed => {
-                recovery.healed.push(format!("`{}` was removed; it was written again", at.display()))
+                recovery.healed.push(format!("`{}` was removed; it was written again", at.display()));
             }
             ReachedFile::Reach(_) | ReachedFile::Unwritten => {}
         }

@@ -16,7 +16,7 @@ use process::Response;
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
-use super::ownership::Given;
+use super::ownership::ClientEntries;
 use super::update::Source;
 use super::write::Made;
 use super::{Scope, warn};
@@ -162,7 +162,7 @@ impl Scope {
                 self.object(tree)?
             }
         };
-        Ok(Made { object, warnings, given: Given::Nothing, entries: Some(applied.entries) })
+        Ok(Made { object, warnings, given: ClientEntries::Nothing, entries: Some(applied.entries) })
     }
 
     /// Decodes a merged tree by the schema.

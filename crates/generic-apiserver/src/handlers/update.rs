@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::apply::Configuration;
 use super::draft::Draft;
-use super::ownership::Given;
+use super::ownership::ClientEntries;
 use super::patch::is_precondition;
 use super::write::{Made, Passed, Tries, Write};
 use super::{Scope, scale, warn};
@@ -133,7 +133,7 @@ impl Scope {
         match source {
             Source::Body(draft) => {
                 let tree = draft.tree.clone();
-                let given = Given::of(&tree);
+                let given = ClientEntries::of(&tree);
                 let tree = self.through_door(tree, stored, old)?;
                 Ok(Made::new(self.object(tree)?, draft.warnings.clone(), given))
             }
@@ -144,7 +144,7 @@ impl Scope {
                 if !revision.is_empty() {
                     tree["metadata"]["resourceVersion"] = Value::String(revision.clone());
                 }
-                Ok(Made::new(self.object(tree)?, Vec::new(), Given::Nothing))
+                Ok(Made::new(self.object(tree)?, Vec::new(), ClientEntries::Nothing))
             }
             Source::Apply(configuration) => self.made_by_apply(configuration, stored, old),
         }
