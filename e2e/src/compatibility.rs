@@ -157,6 +157,18 @@ impl World {
         Ok(Outcome { client: KUBE.to_owned(), cases: parse(&output(&mut command)?)? })
     }
 
+    /// Describes the landscape, and the Shoot at each failure of a kubectl, for the message of a failed test.
+    pub fn description(&self, outcome: &Outcome) -> String {
+        let failures = self.sandbox.folder().join(outcome.client.replace(' ', "-")).join("failures");
+        let shoot = std::fs::read_to_string(failures).unwrap_or_default();
+        let mut text = format!("{shoot}\n{}", self.sandbox.terrarium(&["status"]));
+        for command in [&["clock"][..], &["doctor"]] {
+            let output = self.sandbox.try_terrarium(command).unwrap_or_else(std::convert::identity);
+            let _ = write!(text, "\n{output}");
+        }
+        text
+    }
+
     fn program(&self, program: &str, file: &str) -> Command {
         let mut command = self.sandbox.command(program, &[]);
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/compatibility").join(file));

@@ -8,7 +8,7 @@ use api::operator::Garden;
 use api::terrarium::Cluster;
 use apimachinery::meta::ObjectMeta;
 use controller::{Api, Error, Patch};
-use domain::garden::control_plane::{self, CONFIGURATION_KEY, Component, Wanted};
+use domain::garden::control_plane::{self, CONFIGURATION_KEY, Component, DesiredComponent};
 use domain::garden::seed_cluster::config_map;
 use process::Context;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ const GARDENER_INFO_KEY: &str = "gardenerAPIServer";
 pub(crate) async fn component(
     context: &Context,
     component: Component,
-    wanted: &Wanted,
+    wanted: &DesiredComponent,
     stored: Option<&Deployment>,
 ) -> Result<(), Error> {
     if let Some((name, tree)) = &wanted.configuration {

@@ -18,7 +18,7 @@ use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, ListOptions, ObjectKey, Requeue, Store};
 use domain::care::components::Workload;
 use domain::conditions;
-use domain::garden::control_plane::{self, Component, Settings, Wanted, overrides_name};
+use domain::garden::control_plane::{self, Component, DesiredComponent, Settings, overrides_name};
 use domain::garden::flow::{self, Act, Progress, State};
 use domain::garden::rollout::{self, Rollout};
 use domain::garden::status;
@@ -317,7 +317,7 @@ impl Operator {
         self.deployments.find(namespace::GARDEN, component.name())
     }
 
-    fn wanted(&self, garden: &Garden, component: Component) -> Result<Wanted, String> {
+    fn wanted(&self, garden: &Garden, component: Component) -> Result<DesiredComponent, String> {
         let overrides = self.maps.find(namespace::GARDEN, &overrides_name(component));
         let overrides = apply::overrides(overrides.as_deref())?;
         Ok(control_plane::wanted(component, garden, &self.settings, &overrides))

@@ -31,7 +31,7 @@ use clock::{Clock, Random};
 use domain::rbac::Mode;
 use domain::skew::registration::Registered;
 use process::child::{self, Assignment, Ready};
-use process::{Context, Said, Tasks};
+use process::{ChildMessage, Context, Tasks};
 
 pub use binary::{Binary, main};
 pub use flags::{Flag, Flags, PROFILE};
@@ -48,8 +48,8 @@ pub fn registered<'a>(assignment: &'a Assignment, address: &'a str) -> Registere
 }
 
 /// Returns the state of a ready component of this build; `address` is empty if it does not serve.
-pub fn ready(address: &str) -> Said {
-    Said::Ready(Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address: address.to_owned() })
+pub fn ready(address: &str) -> ChildMessage {
+    ChildMessage::Ready(Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address: address.to_owned() })
 }
 
 /// Returns the mode of authorization of the landscape.

@@ -25,7 +25,7 @@ use domain::skew::start_up::Refused;
 use domain::skew::{Instance, lease, running};
 use process::child::Unready;
 use process::watch;
-use process::{Context, Said};
+use process::{ChildMessage, Context};
 
 use crate::skew_event::{self, About};
 
@@ -79,7 +79,7 @@ impl Own {
         let Some(refused) = found else {
             tracing::info!(component, "its version may run alongside the others again");
             if self.waits {
-                self.context.output.state(Said::Unready(None));
+                self.context.output.state(ChildMessage::Unready(None));
                 self.context.tasks.pause(false);
             }
             return;
@@ -89,7 +89,7 @@ impl Own {
             self.context.tasks.pause(true);
             tracing::warn!(component, %rule, "its version must not run alongside the others any more, it waits: {text}");
             let unready = Unready { reason: REASON.to_owned(), message: text.clone() };
-            self.context.output.state(Said::Unready(Some(unready)));
+            self.context.output.state(ChildMessage::Unready(Some(unready)));
         } else {
             tracing::warn!(component, %rule, "its version must not run alongside the others any more: {text}");
         }

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use http::Method;
 use http::header::USER_AGENT;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use process::participant::Told;
+use process::participant::LineCounts;
 use process::transport::{Body, ResponseFuture};
 use process::{Offload, Request, Response, Tasks, Transport, User, Work};
 
@@ -138,7 +138,7 @@ impl Server {
 
     /// Follows the log to its head; returns the revision reached, and the number of lines that were delivered to the
     /// watches of participants (see [`process::participant`]). `None`: the log cannot be reached.
-    pub fn told(&self) -> BoxFuture<'_, Option<(Revision, Told)>> {
+    pub fn told(&self) -> BoxFuture<'_, Option<(Revision, LineCounts)>> {
         Box::pin(async move {
             self.0.backend.store.fresh().await.ok()?;
             let (revision, mut told) = self.0.backend.store.told();

@@ -102,7 +102,7 @@ use futures::future::BoxFuture;
 use generic_apiserver::http::Metrics;
 use generic_apiserver::webhooks::{Dialer, WebhookCaller};
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
-use process::participant::{CLOCK_NAME, Told};
+use process::participant::{CLOCK_NAME, LineCounts};
 use process::transport::{ResponseFuture, full};
 use process::{Request, Tasks, Transport, TransportError, User};
 
@@ -320,14 +320,14 @@ impl Host {
 
     /// Requests the line counts of watches from every API server of the landscape (see [`Server::told`]); `None`: one
     /// cannot reach the log.
-    pub fn told(&self) -> BoxFuture<'_, Option<Told>> {
+    pub fn told(&self) -> BoxFuture<'_, Option<LineCounts>> {
         Box::pin(async move {
             let own = self.inner.server.told().await;
             // The count is complete: the server has followed the log to its head.
             let entries = self.inner.news.entries();
             let theirs = match self.aggregated() {
                 Some(backend) => backend.told(entries).await,
-                None => Watches { told: Some(Told::default()), told_others: false },
+                None => Watches { told: Some(LineCounts::default()), told_others: false },
             };
             let told_others = self.inner.server.take_told_others() || theirs.told_others;
             if let Some(clock) = self.inner.clock.get().filter(|_| told_others) {

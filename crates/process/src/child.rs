@@ -4,7 +4,7 @@
 //! | stream | content |
 //! | --- | --- |
 //! | standard input | one line of JSON, the [`Assignment`]; then nothing; its end requests the end of the process |
-//! | standard output | lines of JSON, [`Said`]: one when the process is ready, one for each panic that it survives, and one whenever it becomes unready or ready again |
+//! | standard output | lines of JSON, [`ChildMessage`]: one when the process is ready, one for each panic that it survives, and one whenever it becomes unready or ready again |
 //! | standard error | log lines and errors |
 //!
 //! The process ends within [`LAST_WORDS`] of wall time after its standard input has ended, even if a task is still
@@ -154,7 +154,7 @@ pub struct Unready {
 
 /// State of a component, as reported: a line on standard output of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ChildMessage {
     /// The process is ready.
     Ready(Ready),
     /// A task of the process panicked, and is restarted.
@@ -168,7 +168,7 @@ const PANICKED: &str = "panicked";
 /// Field that only an [`Unready`] line has.
 const UNREADY: &str = "unready";
 
-impl Said {
+impl ChildMessage {
     /// Formats the state as a line.
     fn to_line(&self) -> String {
         match self {
@@ -355,7 +355,7 @@ where
         participant,
         random: Random::new(assignment.seed),
         output,
-        panicked: Some(Arc::new(move |panicked| panics.state(Said::Panicked(panicked)))),
+        panicked: Some(Arc::new(move |panicked| panics.state(ChildMessage::Panicked(panicked)))),
         transport: assignment.transport()?,
         // A process that cannot read the dial is granted every instant by the host.
         dial: Dial::open(Path::new(&assignment.dial)).ok(),
@@ -386,17 +386,17 @@ mod tests {
     fn lines_of_standard_output_are_told_apart() {
         let ready = Ready { program: "0.1.0".to_owned(), address: "127.0.0.1:4".to_owned() };
         let line = serde_json::to_string(&ready).expect("JSON");
-        assert_eq!(Said::read(&line), Some(Said::Ready(ready)));
-        assert_eq!(Said::read("{}"), Some(Said::Ready(Ready::default())));
+        assert_eq!(ChildMessage::read(&line), Some(ChildMessage::Ready(ready)));
+        assert_eq!(ChildMessage::read("{}"), Some(ChildMessage::Ready(Ready::default())));
         let panicked = Panicked { name: "shoot-care".to_owned(), times: 2, ..Panicked::default() };
         let line = serde_json::json!({ "panicked": panicked }).to_string();
-        assert_eq!(Said::read(&line), Some(Said::Panicked(panicked)));
+        assert_eq!(ChildMessage::read(&line), Some(ChildMessage::Panicked(panicked)));
         let unready = Unready { reason: "Alone".to_owned(), message: "no server is there".to_owned() };
         let line = serde_json::json!({ "unready": unready }).to_string();
-        assert_eq!(Said::read(&line), Some(Said::Unready(Some(unready))));
-        assert_eq!(Said::read("{\"unready\":{\"reason\":\"\"}}"), Some(Said::Unready(None)));
+        assert_eq!(ChildMessage::read(&line), Some(ChildMessage::Unready(Some(unready))));
+        assert_eq!(ChildMessage::read("{\"unready\":{\"reason\":\"\"}}"), Some(ChildMessage::Unready(None)));
         for other in ["", "hello", "7", "\"ready\"", "{\"panicked\": 7}", "{\"unready\": 7}"] {
-            assert_eq!(Said::read(other), None, "{other}");
+            assert_eq!(ChildMessage::read(other), None, "{other}");
         }
     }
 }

@@ -23,7 +23,7 @@ use http::HeaderValue;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::child::{Said, named};
+use crate::child::{ChildMessage, named};
 use crate::live::end;
 use crate::printing::Printing;
 use crate::{Context, Exit, Identity, Output, Tasks, Transport, User};
@@ -146,7 +146,7 @@ async fn one(
 ) -> End {
     let Component { identity, user, pod, random, output, work } = component;
     let states = output.clone();
-    let told = move |panicked| states.state(Said::Panicked(panicked));
+    let told = move |panicked| states.state(ChildMessage::Panicked(panicked));
     let tasks = match &pod {
         Some(_) => Tasks::printing_to(Printing::to(output.clone()), shared.wall.clone(), told),
         None => Tasks::catching(shared.wall.clone(), told),

@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use clock::{Clock, Random};
 
-pub use child::Said;
+pub use child::ChildMessage;
 pub use offload::{Offload, Work};
 pub use tasks::{Shutdown, Tasks};
 pub use transport::{Body, Request, Response, Shared, Transport, TransportError, User};
@@ -77,7 +77,7 @@ pub struct Context {
 #[derive(Clone)]
 pub struct Output {
     line: Arc<dyn Fn(&str) + Send + Sync>,
-    state: Arc<dyn Fn(Said) + Send + Sync>,
+    state: Arc<dyn Fn(ChildMessage) + Send + Sync>,
 }
 
 impl Output {
@@ -89,7 +89,7 @@ impl Output {
     /// Creates an output that passes lines to one function and states to another.
     pub fn with_state(
         line: impl Fn(&str) + Send + Sync + 'static,
-        state: impl Fn(Said) + Send + Sync + 'static,
+        state: impl Fn(ChildMessage) + Send + Sync + 'static,
     ) -> Self {
         Self { line: Arc::new(line), state: Arc::new(state) }
     }
@@ -100,7 +100,7 @@ impl Output {
     }
 
     /// Reports a state.
-    pub fn state(&self, state: Said) {
+    pub fn state(&self, state: ChildMessage) {
         (self.state)(state);
     }
 }

@@ -292,7 +292,7 @@ mod tests {
 
     fn setup() -> Setup {
         let unreachable = |_| -> crate::transport::ResponseFuture {
-            Box::pin(async { Err(crate::TransportError::Unreachable("nobody is there".to_owned())) })
+            Box::pin(async { Err(crate::TransportError::Unreachable("no server listens".to_owned())) })
         };
         Setup {
             identity: Identity { component: "toy".into(), instance: "toy-1".into(), version: "v1".into() },
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_left_is_not_told_that_he_had_not_joined() {
+    fn a_participant_that_has_left_gets_no_refusal() {
         let strict = Strict::default();
         let is_asked = strict.is_asked.clone();
         let exit = participate(setup(), strict.clone(), std::future::pending(), |_| {

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! The part of the log that a process has *seen* cannot be derived from its requests: its watches may have events in
-//! transit. So API servers report the number of lines that each watch was sent ([`Told`]), and a report has the number
+//! transit. So API servers report the number of lines that each watch was sent ([`LineCounts`]), and a report has the number
 //! of lines that were read of each ([`Watching`]). A participant that has unread lines is asked for a report once it
-//! has read them ([`Answer::Asked`]).
+//! has read them ([`Answer::Unread`]).
 //!
 //! A report is sent at once when a grant has been carried out, when a watch was opened or closed, and when the
 //! requested lines have been read. Other changes of timers are reported within [`NEWS`] of wall time: most of them are
@@ -94,9 +94,9 @@ impl Watching {
 /// counts has ended, whether or not its participant has noticed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Told(pub BTreeMap<u64, u64>);
+pub struct LineCounts(pub BTreeMap<u64, u64>);
 
-impl Told {
+impl LineCounts {
     /// Adds the counts of another server.
     #[must_use]
     pub fn and(mut self, mut other: Self) -> Self {
@@ -156,7 +156,7 @@ pub enum Answer {
     /// Time has moved.
     Grant(Grant),
     /// Time waits until the participant has read these numbers of lines and reports again.
-    Asked(Told),
+    Unread(LineCounts),
 }
 
 /// Line of the host's answers to reports.
@@ -203,7 +203,7 @@ pub struct Participant {
 struct State {
     grant: Grant,
     /// Line counts for which the host waits.
-    asked: Option<Told>,
+    asked: Option<LineCounts>,
     /// State when the runtime last parked, if it differs from the reported one.
     found: Option<Idle>,
     /// Latest report; `None` before the first.
@@ -337,7 +337,7 @@ impl Participant {
         match answer {
             Answer::Grant(grant) if grant.number > state.grant.number => state.grant = grant,
             Answer::Grant(_) => {}
-            Answer::Asked(told) => {
+            Answer::Unread(told) => {
                 state.asked = Some(told);
                 // The earlier state is determined again.
                 state.found = None;
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn line_counts_are_read_when_no_open_watch_lags() {
-        let told = Told(pairs(&[(1, 0), (2, 4)])).and(Told(pairs(&[(3, 7)])));
+        let told = LineCounts(pairs(&[(1, 0), (2, 4)])).and(LineCounts(pairs(&[(3, 7)])));
         for (read, is_read, unread) in [
             (&[][..], true, &[][..]),
             (&[(1, 0), (2, 4), (3, 8)], true, &[]),
@@ -406,7 +406,7 @@ mod tests {
         ] {
             let watching = Watching(pairs(read));
             assert_eq!(told.is_read(&watching), is_read, "{read:?}");
-            assert_eq!(told.unread(&watching), Told(pairs(unread)), "{read:?}");
+            assert_eq!(told.unread(&watching), LineCounts(pairs(unread)), "{read:?}");
         }
     }
 
@@ -433,7 +433,7 @@ mod tests {
             (Some(&[(1, 5), (9, 2)][..]), idle(3, &[(1, 5), (2, 5)], 60), Haste::Now, "the rest has been closed"),
         ] {
             let grant = Grant { number: idle.grant, now: at(0).expect("in range"), watches: None };
-            let asked = asked.map(|asked: &[(u64, u64)]| Told(pairs(asked)));
+            let asked = asked.map(|asked: &[(u64, u64)]| LineCounts(pairs(asked)));
             let mut state = State { grant, asked: asked.clone(), found: None, reported: Some(reported.clone()) };
             assert_eq!(state.haste(&idle), expected, "{what}");
             state.found = Some(idle.clone());

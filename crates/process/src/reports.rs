@@ -197,7 +197,7 @@ mod tests {
         let answers = report(lines, &[1, 3, 4]).await;
         assert_eq!(answers, [Ok(None), Ok(None), Err("it had not joined".to_owned())]);
         let asked = report(lines, &[2]).await.remove(0).expect("an answer");
-        assert!(matches!(asked, Some(Answer::Asked(_))), "{asked:?}");
+        assert!(matches!(asked, Some(Answer::Unread(_))), "{asked:?}");
     }
 
     #[tokio::test]

@@ -18,7 +18,7 @@ rm -rf chart
 check() {
   local area=$1 name=$2 pattern=$3 output code
   shift 3
-  output=$(timeout 90 "$helm" --kubeconfig "$shoot" --namespace "$space" "$@" 2>&1)
+  output=$(timeout 400 "$helm" --kubeconfig "$shoot" --namespace "$space" "$@" 2>&1)
   code=$?
   if [ "$code" -ne 0 ] || ! grep -Eq -- "$pattern" <<<"$output"; then
     printf 'failed\t%s\t%s\texit code %s: %s\n' "$area" "$name" "$code" "$(tr '\n\t' '  ' <<<"$output" | cut -c1-300)"
@@ -27,15 +27,15 @@ check() {
   fi
 }
 
-check release 'install --wait' 'STATUS: deployed' install rel chart --create-namespace --wait --timeout 60s
+check release 'install --wait' 'STATUS: deployed' install rel chart --create-namespace --wait --timeout 300s
 check read list 'rel' list
 check read status 'STATUS: deployed' status rel
 check read 'get manifest' 'kind: Deployment' get manifest rel
-check release 'upgrade --wait' 'REVISION: 2' upgrade rel chart --set replicaCount=2 --wait --timeout 60s
+check release 'upgrade --wait' 'REVISION: 2' upgrade rel chart --set replicaCount=2 --wait --timeout 300s
 check read history 'superseded' history rel
-check release 'rollback --wait' 'Rollback was a success' rollback rel 1 --wait --timeout 60s
-check release 'upgrade --install' 'STATUS: deployed' upgrade --install rel2 chart --wait --timeout 60s
-check release 'upgrade --atomic' 'STATUS: deployed' upgrade rel2 chart --atomic --timeout 60s
-check delete 'uninstall --wait' 'uninstalled' uninstall rel --wait --timeout 60s
+check release 'rollback --wait' 'Rollback was a success' rollback rel 1 --wait --timeout 300s
+check release 'upgrade --install' 'STATUS: deployed' upgrade --install rel2 chart --wait --timeout 300s
+check release 'upgrade --atomic' 'STATUS: deployed' upgrade rel2 chart --atomic --timeout 300s
+check delete 'uninstall --wait' 'uninstalled' uninstall rel --wait --timeout 300s
 check delete 'uninstall' 'uninstalled' uninstall rel2
 exit 0

@@ -69,15 +69,15 @@ def workload():
     spec = {"replicas": 1, "selector": {"matchLabels": {"a": "d"}}, "template": template}
     one = Deployment({"metadata": {"name": "d", "namespace": SPACE}, "spec": spec}, api=shoot)
     one.create()
-    one.wait("condition=Available", timeout=30)
+    one.wait("condition=Available", timeout=300)
     one.scale(2)
     assert one.replicas == 2
     pod = Pod({"metadata": {"name": "p", "namespace": SPACE}, "spec": template["spec"]}, api=shoot)
     pod.create()
-    pod.wait("condition=Ready", timeout=30)
+    pod.wait("condition=Ready", timeout=300)
     assert pod.ready()
     pod.delete()
-    pod.wait("delete", timeout=30)
+    pod.wait("delete", timeout=300)
 
 
 def access():
@@ -86,7 +86,7 @@ def access():
 
 def delete():
     config_map("c1").delete(propagation_policy="Foreground")
-    config_map("c1").wait("delete", timeout=10)
+    config_map("c1").wait("delete", timeout=300)
     Namespace({"metadata": {"name": SPACE}}, api=shoot).delete()
 
 

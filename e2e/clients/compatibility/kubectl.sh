@@ -13,8 +13,8 @@ mkdir -p "$folder"
 cd "$folder" || exit 2
 export HOME=$folder
 
-k() { timeout 60 "$kubectl" --cache-dir "$folder/cache" --kubeconfig "$shoot" --namespace "$space" "$@"; }
-g() { timeout 60 "$kubectl" --cache-dir "$folder/cache-garden" --kubeconfig "$garden" --namespace garden-demo "$@"; }
+k() { timeout 400 "$kubectl" --cache-dir "$folder/cache" --kubeconfig "$shoot" --namespace "$space" "$@"; }
+g() { timeout 400 "$kubectl" --cache-dir "$folder/cache-garden" --kubeconfig "$garden" --namespace garden-demo "$@"; }
 
 # check AREA CASE PATTERN COMMAND…: the command succeeds and its output matches. With PATTERN `!…` it fails.
 check() {
@@ -26,6 +26,7 @@ check() {
   if [[ $pattern == !* ]]; then expects=1 pattern=${pattern#!}; fi
   if { [ "$code" -ne 0 ] && [ $expects = 0 ]; } || { [ "$code" -eq 0 ] && [ $expects = 1 ]; }; then
     printf 'failed\t%s\t%s\texit code %s: %s\n' "$area" "$name" "$code" "$(tr '\n\t' '  ' <<<"$output" | cut -c1-300)"
+    { echo "# $area, $name"; k get nodes,pods,events -o wide; } >>"$folder/failures" 2>&1
   elif ! grep -Eq -- "$pattern" <<<"$output"; then
     printf 'failed\t%s\t%s\tno match of %s: %s\n' "$area" "$name" "$pattern" "$(tr '\n\t' '  ' <<<"$output" | cut -c1-300)"
   else
@@ -184,11 +185,11 @@ check "$area" 'get events' 'ScalingReplicaSet' k get events
 area=watch
 check "$area" 'get --watch' 'c1' timeout 3 "$kubectl" --kubeconfig "$shoot" -n "$space" get configmaps --watch --request-timeout=2s
 check "$area" 'get NAME --watch' 'c1' timeout 3 "$kubectl" --kubeconfig "$shoot" -n "$space" get configmap c1 --watch --request-timeout=2s
-check "$area" 'wait for a condition' 'condition met' k wait --for=condition=Available deployment/d1 --timeout=30s
-check "$area" 'wait for a JSONPath' 'condition met' k wait '--for=jsonpath={.data.k}=c1' configmap/c1 --timeout=10s
+check "$area" 'wait for a condition' 'condition met' k wait --for=condition=Available deployment/d1 --timeout=300s
+check "$area" 'wait for a JSONPath' 'condition met' k wait '--for=jsonpath={.data.k}=c1' configmap/c1 --timeout=300s
 check "$area" 'wait, in vain' '!timed out' k wait '--for=jsonpath={.data.k}=zz' configmap/c1 --timeout=1s
-if [ "$minor" -ge 31 ]; then check "$area" 'wait for a creation' 'condition met' k wait --for=create configmap/c1 --timeout=10s; fi
-check "$area" 'rollout status' 'successfully rolled out' k rollout status deployment/d1 --timeout=30s
+if [ "$minor" -ge 31 ]; then check "$area" 'wait for a creation' 'condition met' k wait --for=create configmap/c1 --timeout=300s; fi
+check "$area" 'rollout status' 'successfully rolled out' k rollout status deployment/d1 --timeout=300s
 
 area='client-side apply'
 check "$area" create 'configmap/a1 created' k apply -f map.yaml
@@ -235,7 +236,7 @@ check "$area" 'taint, away' 'untainted' k taint nodes --all "compat-$minor-"
 
 area=workload
 check "$area" 'rollout restart' 'restarted' k rollout restart deployment/web
-check "$area" 'rollout status' 'successfully rolled out' k rollout status deployment/web --timeout=60s
+check "$area" 'rollout status' 'successfully rolled out' k rollout status deployment/web --timeout=300s
 check "$area" 'rollout history' 'REVISION' k rollout history deployment/web
 check "$area" 'rollout undo' 'rolled back' k rollout undo deployment/web
 check "$area" 'rollout pause' 'paused' k rollout pause deployment/web
@@ -243,14 +244,14 @@ check "$area" 'rollout resume' 'resumed' k rollout resume deployment/web
 for kind in ordinal=statefulset daemon=daemonset; do
   name=${kind%%=*} kind=${kind##*=}
   k apply -f "$name.yaml" >/dev/null
-  check "$area" "rollout status of a $kind" 'complete|rolled out' k rollout status "$kind/$name" --timeout=60s
+  check "$area" "rollout status of a $kind" 'complete|rolled out' k rollout status "$kind/$name" --timeout=300s
   k set image "$kind/$name" c=i:2 >/dev/null
-  k rollout status "$kind/$name" --timeout=60s >/dev/null
+  k rollout status "$kind/$name" --timeout=300s >/dev/null
   check "$area" "rollout history of a $kind" '^2 ' k rollout history "$kind/$name"
   check "$area" "a revision of a $kind" 'i:1' k rollout history "$kind/$name" --revision=1
   check "$area" "rollout undo of a $kind" 'rolled back' k rollout undo "$kind/$name"
   check "$area" "the older template of a $kind" 'i:1' k get "$kind/$name" -o 'jsonpath={.spec.template.spec.containers[0].image}'
-  k rollout status "$kind/$name" --timeout=60s >/dev/null
+  k rollout status "$kind/$name" --timeout=300s >/dev/null
   check "$area" "nothing to undo of a $kind" 'skipped rollback' k rollout undo "$kind/$name" --to-revision=3
 done
 check "$area" cordon 'cordoned' k cordon "$(k get nodes -o 'jsonpath={.items[0].metadata.name}')"
@@ -258,7 +259,7 @@ check "$area" uncordon 'uncordoned' k uncordon "$(k get nodes -o 'jsonpath={.ite
 check "$area" 'top, without metrics' '!Metrics API not available' k top nodes
 check "$area" 'expose' 'exposed' k expose deployment web --port=80 --name=web2
 check "$area" 'run' 'created' k run p1 --image=busybox
-check "$area" 'pod ready' 'condition met' k wait --for=condition=Ready pod/p1 --timeout=60s
+check "$area" 'pod ready' 'condition met' k wait --for=condition=Ready pod/p1 --timeout=300s
 
 area=access
 check "$area" 'auth can-i' 'yes' k auth can-i get configmaps
@@ -271,7 +272,7 @@ check "$area" 'a token' 'yes|no' k auth can-i get pods --token "$(k create token
 
 area='own kinds'
 check "$area" 'definition' 'created' k apply -f crd.yaml
-check "$area" 'established' 'condition met' k wait --for=condition=Established "crd/things.k$minor.example.com" --timeout=30s
+check "$area" 'established' 'condition met' k wait --for=condition=Established "crd/things.k$minor.example.com" --timeout=300s
 check "$area" 'object' 'created' k apply -f thing.yaml
 check "$area" 'refused by the schema' '!should be greater than or equal to 1' k apply -f thing-bad.yaml
 check "$area" 'columns' '^t +3$' k get "th$minor" --no-headers
@@ -289,8 +290,8 @@ check "$area" 'orphans stay' 'replicaset' k get replicasets -l app=web -o name
 check "$area" 'at once' 'deleted' k delete pod p1 --grace-period=0 --force
 check "$area" 'by selector' 'deleted' k delete configmaps -l app=x
 check "$area" 'all' 'deleted' k delete secrets --all
-check "$area" 'wait for deletion' '^$|condition met' k wait --for=delete configmap/c2 --timeout=10s
+check "$area" 'wait for deletion' '^$|condition met' k wait --for=delete configmap/c2 --timeout=300s
 check "$area" 'raw' '"status":"Success"' k delete --raw "/api/v1/namespaces/$space/configmaps/a1"
-check "$area" 'namespace' 'deleted' k delete namespace "$space" --timeout=50s
+check "$area" 'namespace' 'deleted' k delete namespace "$space" --timeout=300s
 k delete priorityclass "pc-$minor" >/dev/null 2>&1
 exit 0

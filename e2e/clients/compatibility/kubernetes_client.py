@@ -297,7 +297,7 @@ def _():
     space, renewals = "gardener-system-seed-lease", []
     gardenlets = client.CoordinationV1Api(garden)
     version = gardenlets.list_namespaced_lease(space).metadata.resource_version
-    events = watch.Watch().stream(gardenlets.list_namespaced_lease, space, resource_version=version, timeout_seconds=60)
+    events = watch.Watch().stream(gardenlets.list_namespaced_lease, space, resource_version=version, timeout_seconds=300)
     for event in events:
         assert event["type"] == "MODIFIED", event
         renewals.append(event["object"].spec.renew_time)

@@ -36,7 +36,8 @@ fn every_kubectl_that_is_found_does_all_it_can() {
     for kubectl in kubectls {
         let outcome = world.kubectl(&kubectl).unwrap_or_else(|error| panic!("{}: {error}", kubectl.display()));
         assert!(outcome.cases.len() > 100, "{}: {}", outcome.client, outcome.cases.len());
-        assert_eq!(outcome.surprises(), Vec::<String>::new());
+        let surprises = outcome.surprises();
+        assert!(surprises.is_empty(), "{surprises:#?}\n{}", world.description(&outcome));
     }
 }
 

@@ -24,7 +24,7 @@ use controller::{
 };
 use domain::conditions;
 use domain::garden::control_plane::deployment_lacks;
-use domain::garden::gardenlet::{self as rules, Wanted};
+use domain::garden::gardenlet::{self as rules, DesiredGardenlet};
 use parking_lot::Mutex;
 
 use super::oldest::Oldest;
@@ -165,7 +165,12 @@ impl Deployer {
     }
 
     /// Returns the next pass for an object whose generation was deployed; `None` if it has to be deployed now.
-    fn later(&self, object: &GardenletObject, wanted: Option<&Wanted>, now: DateTime<Utc>) -> Option<Requeue> {
+    fn later(
+        &self,
+        object: &GardenletObject,
+        wanted: Option<&DesiredGardenlet>,
+        now: DateTime<Utc>,
+    ) -> Option<Requeue> {
         let deployed = (*self.deployed.lock()).filter(|it| it.generation == object.metadata.generation)?;
         let held = self.deployments.list().into_iter().next();
         let is_as_wanted = match (held, wanted) {
@@ -183,7 +188,7 @@ impl Deployer {
 }
 
 /// Writes its configuration and its Deployment, as far as they differ.
-async fn deploy(gardenlet: &Gardenlet, wanted: &Wanted) -> Result<(), Error> {
+async fn deploy(gardenlet: &Gardenlet, wanted: &DesiredGardenlet) -> Result<(), Error> {
     let maps = gardenlet.seed::<ConfigMap>(namespace::GARDEN);
     if maps.get_opt(&wanted.config_map).await?.is_none() {
         maps.create(&wanted.config_map()).await?;

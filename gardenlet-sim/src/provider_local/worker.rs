@@ -17,7 +17,7 @@ use controller::{Controller, Error, ListOptions, ObjectKey, Requeue, Store};
 use domain::reconcile::is_hibernation_enabled;
 use domain::rollout::in_place::{self, Reason};
 use domain::rollout::replicas::Situation;
-use domain::rollout::wanted::{self, Wanted};
+use domain::rollout::wanted::{self, DesiredDeployment};
 use domain::rollout::worker_wait::{self, Awaited, Wait, is_updated};
 use domain::worker_pool::{HashInputs, UpdateStrategy, manual_rollout};
 use parking_lot::Mutex;
@@ -149,7 +149,7 @@ async fn reconcile(
 
 /// True if the local copies of the MachineDeployments show the manual roll-outs that the Shoot records: kinds are
 /// watched independently.
-fn has_begun_rollout(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>], shoot: &Shoot) -> bool {
+fn has_begun_rollout(provider: &Provider, namespace: &str, wanted: &[DesiredDeployment<'_>], shoot: &Shoot) -> bool {
     let deployments = provider.deployments.list_in(&provider.seed, namespace);
     wanted.iter().all(|wanted| {
         let found = deployments.iter().find(|deployment| deployment.metadata.name == wanted.name);
@@ -158,7 +158,7 @@ fn has_begun_rollout(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>]
 }
 
 /// Deploys MachineClasses and their Secrets.
-async fn deploy_classes(provider: &Provider, wanted: &[Wanted<'_>]) -> Result<(), Error> {
+async fn deploy_classes(provider: &Provider, wanted: &[DesiredDeployment<'_>]) -> Result<(), Error> {
     for wanted in wanted {
         let class = wanted.machine_class();
         let namespace = &class.metadata.namespace;
@@ -183,7 +183,7 @@ async fn deploy_classes(provider: &Provider, wanted: &[Wanted<'_>]) -> Result<()
 
 async fn deploy_machine_deployments(
     provider: &Provider,
-    wanted: &[Wanted<'_>],
+    wanted: &[DesiredDeployment<'_>],
     is_hibernated: bool,
 ) -> Result<(), Error> {
     let Some(first) = wanted.first() else { return Ok(()) };
@@ -215,7 +215,12 @@ async fn deploy_machine_deployments(
 }
 
 /// Lists the MachineDeployments in the Worker's status, once per operation; the time is always later than the last.
-fn list_machine_deployments(memory: &Memory, draft: &mut Draft<Worker>, wanted: &[Wanted<'_>], now: DateTime<Utc>) {
+fn list_machine_deployments(
+    memory: &Memory,
+    draft: &mut Draft<Worker>,
+    wanted: &[DesiredDeployment<'_>],
+    now: DateTime<Utc>,
+) {
     let worker = draft.get();
     let Some(started) = worker.status.last_operation.as_ref().map(|operation| operation.last_update_time) else {
         return;
@@ -232,14 +237,14 @@ fn list_machine_deployments(memory: &Memory, draft: &mut Draft<Worker>, wanted: 
         _ => Time::from(now),
     };
     let status = &mut draft.edit().status;
-    status.machine_deployments = wanted.iter().map(Wanted::summary).collect();
+    status.machine_deployments = wanted.iter().map(DesiredDeployment::summary).collect();
     status.machine_deployments_last_update_time = Some(time);
 }
 
-fn wait(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>], is_hibernated: bool) -> Wait {
+fn wait(provider: &Provider, namespace: &str, wanted: &[DesiredDeployment<'_>], is_hibernated: bool) -> Wait {
     let deployments = provider.deployments.list_in(&provider.seed, namespace);
     let sets = provider.sets.list_in(&provider.seed, namespace);
-    let mut owned: Vec<(&MachineDeployment, &Wanted<'_>, Vec<&MachineSet>)> = Vec::new();
+    let mut owned: Vec<(&MachineDeployment, &DesiredDeployment<'_>, Vec<&MachineSet>)> = Vec::new();
     for wanted in wanted {
         let Some(deployment) = deployments.iter().find(|deployment| deployment.metadata.name == wanted.name) else {
             return Wait::Waiting(format!("machine deployment {namespace}/{} is missing", wanted.name));
@@ -335,7 +340,7 @@ fn has_unrecorded_update(provider: &Provider, worker: &Worker) -> bool {
 
 /// Deletes MachineDeployments and MachineClasses that are no longer needed; returns true if no such MachineDeployment
 /// is left.
-async fn clean_up(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>]) -> Result<bool, Error> {
+async fn clean_up(provider: &Provider, namespace: &str, wanted: &[DesiredDeployment<'_>]) -> Result<bool, Error> {
     let names: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
     let classes: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.class_name.as_str()).collect();
     let api = provider.seed_api::<MachineDeployment>(namespace);

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Findings, read, relative};
+use super::{Findings, language, read, relative};
 
 /// Items that must have an example: file, declaration.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -59,6 +59,7 @@ pub(super) fn check(
     for path in documents(root) {
         let name = relative(root, &path);
         let text = read(&path)?;
+        language::check_document(&relative(root, &path), &text, findings);
         check_links(&name, &text, |target| path.parent().unwrap_or(root).join(target).exists(), findings);
         if name.starts_with("docs/adr/") {
             check_number(&name, &text, findings);

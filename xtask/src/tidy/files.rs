@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Findings, items, members, read, relative, text, vocabulary};
+use super::{Findings, items, language, members, read, relative, text, vocabulary};
 
 /// Number of lines from which on a file should be split.
 const LONG_FILE: usize = 600;
@@ -50,6 +50,7 @@ pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> R
         let name = relative(root, &path);
         check_source(&name, &source, findings);
         vocabulary::check(&name, &source, findings);
+        language::check_source(&name, &source, findings);
         let (items, with_docs) = doc_coverage(&source);
         public += items;
         documented += with_docs;

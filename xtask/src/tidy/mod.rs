@@ -3,13 +3,14 @@
 //!
 //! **Tour.** [`imports`] the table of rooms; [`docs`] names, links and numbers in documents; [`features`] licences, bans and
 //! features of `deny.toml`; [`advisories`] advisories about crates; [`files`] required headers and forbidden content of
-//! source files; [`vocabulary`] keys that only `api` writes out.
+//! source files; [`vocabulary`] keys that only `api` writes out; [`language`] riddles in comments, messages and names.
 
 mod advisories;
 mod docs;
 mod features;
 mod files;
 mod imports;
+mod language;
 mod vocabulary;
 
 use std::path::Path;

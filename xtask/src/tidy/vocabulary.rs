@@ -56,7 +56,7 @@ fn without_tests(source: &str) -> &str {
 }
 
 /// Returns the string literals of code as written, without quotes, each with the number of its first line.
-fn literals(source: &str) -> Vec<(usize, &str)> {
+pub(super) fn literals(source: &str) -> Vec<(usize, &str)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(character) = source[at..].chars().next() {
         let rest = &source[at..];

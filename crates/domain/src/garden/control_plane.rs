@@ -79,7 +79,7 @@ pub struct Settings {
 
 /// Desired state of a component.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct DesiredComponent {
     /// Name of the ConfigMap, and the configuration in it; `None`: it has flags.
     pub configuration: Option<(String, Value)>,
     /// The Deployment.
@@ -93,7 +93,7 @@ pub fn overrides_name(component: Component) -> String {
 }
 
 /// Returns the desired state of a component for a Garden. `overrides` is null if there are none.
-pub fn wanted(component: Component, garden: &Garden, settings: &Settings, overrides: &Value) -> Wanted {
+pub fn wanted(component: Component, garden: &Garden, settings: &Settings, overrides: &Value) -> DesiredComponent {
     let name = component.name();
     let configuration = configuration(component, garden).map(|mut tree| {
         merge(&mut tree, overrides);
@@ -112,7 +112,7 @@ pub fn wanted(component: Component, garden: &Garden, settings: &Settings, overri
         let surge = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": "100%", "maxUnavailable": 0 } });
         deployment.spec.strategy = serde_json::from_value(surge).expect("it is a strategy");
     }
-    Wanted { configuration, deployment }
+    DesiredComponent { configuration, deployment }
 }
 
 /// The Deployment of a component in namespace `garden`. `config_map` is the name of the ConfigMap with its configuration
@@ -334,7 +334,7 @@ mod tests {
         garden
     }
 
-    fn container(wanted: &Wanted) -> (&str, Vec<&str>) {
+    fn container(wanted: &DesiredComponent) -> (&str, Vec<&str>) {
         let container = &wanted.deployment.spec.template.spec.containers[0];
         (&container.image, container.args.iter().map(String::as_str).collect())
     }

@@ -86,7 +86,7 @@ pub fn version(gardenlet: &Gardenlet) -> Result<String, String> {
 
 /// Desired state of a gardenlet.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct DesiredGardenlet {
     /// Name of the ConfigMap with its configuration.
     pub config_map: String,
     /// The configuration.
@@ -95,7 +95,7 @@ pub struct Wanted {
     pub deployment: Deployment,
 }
 
-impl Wanted {
+impl DesiredGardenlet {
     /// The ConfigMap with its configuration.
     pub fn config_map(&self) -> ConfigMap {
         seed_cluster::config_map(&self.config_map, &self.configuration)
@@ -106,7 +106,7 @@ impl Wanted {
 ///
 /// # Errors
 /// The Gardenlet names no version.
-pub fn wanted(gardenlet: &Gardenlet, profile: &str) -> Result<Wanted, String> {
+pub fn wanted(gardenlet: &Gardenlet, profile: &str) -> Result<DesiredGardenlet, String> {
     let version = version(gardenlet)?;
     let spec = &gardenlet.spec.deployment;
     let mut configuration = gardenlet.spec.config.value();
@@ -137,7 +137,7 @@ pub fn wanted(gardenlet: &Gardenlet, profile: &str) -> Result<Wanted, String> {
             container.resources = resources.clone();
         }
     }
-    Ok(Wanted { config_map, configuration, deployment })
+    Ok(DesiredGardenlet { config_map, configuration, deployment })
 }
 
 /// Image, in a version, for the Deployment of an extension that follows the gardenlets; `None`: it has that image already,

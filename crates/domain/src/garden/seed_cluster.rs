@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::components::Program;
 use super::control_plane::CONFIGURATION_KEY;
-use super::gardenlet::Wanted;
+use super::gardenlet::DesiredGardenlet;
 use crate::conditions;
 
 /// The cluster of a Seed, and its objects before gardenlet runs.
@@ -39,7 +39,7 @@ pub struct SeedCluster {
 pub fn seed_cluster(
     seed: &str,
     kubernetes_version: &str,
-    gardenlet: Wanted,
+    gardenlet: DesiredGardenlet,
     version: &str,
     profile: &str,
 ) -> SeedCluster {

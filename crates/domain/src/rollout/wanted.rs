@@ -23,7 +23,7 @@ use crate::worker_pool::{HashInputs, UpdateStrategy};
 
 /// A MachineDeployment desired by a Worker: a pool, or one zone of a pool.
 #[derive(Clone, Debug)]
-pub struct Wanted<'a> {
+pub struct DesiredDeployment<'a> {
     /// Name of the MachineDeployment: `<namespace>-<pool>`, with `-z<i>` counting from 1 if the pool has zones.
     pub name: String,
     /// Name of its MachineClass and of the class's Secret: the MachineDeployment's name and the pool's hash.
@@ -58,7 +58,7 @@ pub struct ClassFacts {
 ///
 /// Unlike upstream's provider-local, every simulated provider divides a pool that names zones.
 /// Source: extensions/pkg/controller/worker/machines.go, pkg/provider-local/controller/worker/machines.go @ v1.120.0.
-pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot, release: Release) -> Vec<Wanted<'a>> {
+pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot, release: Release) -> Vec<DesiredDeployment<'a>> {
     let mut wanted = Vec::new();
     for pool in &worker.spec.pools {
         let inputs = HashInputs::of_extension_pool(shoot, pool);
@@ -72,7 +72,7 @@ pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot, release: Relea
             let name = format!("{}-{}{suffix}", worker.metadata.namespace, pool.name);
             let auto_preserve_max = part(preserved, zones, i32::try_from(index).unwrap_or(i32::MAX));
             let class_name = format!("{name}-{hash}");
-            wanted.push(Wanted { name, class_name, worker, pool, zone, share, auto_preserve_max, release });
+            wanted.push(DesiredDeployment { name, class_name, worker, pool, zone, share, auto_preserve_max, release });
         }
     }
     wanted
@@ -83,7 +83,7 @@ pub fn is_autoscaled(worker: &Worker) -> bool {
     worker.spec.pools.iter().any(|pool| pool.maximum > pool.minimum)
 }
 
-impl Wanted<'_> {
+impl DesiredDeployment<'_> {
     /// Returns the entry of the Worker's `status.machineDeployments`.
     pub fn summary(&self) -> api::extensions::MachineDeployment {
         api::extensions::MachineDeployment {

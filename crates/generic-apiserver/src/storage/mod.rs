@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use eventlog::{Append, AppendError, Entry, EventLog, Key, ReadError, Revision, Verb};
 use parking_lot::{Mutex, MutexGuard};
-use process::participant::Told;
+use process::participant::LineCounts;
 use rpds::RedBlackTreeMapSync;
 use rustc_hash::FxHashMap;
 
@@ -398,10 +398,10 @@ impl Store {
     }
 
     /// Returns the revision up to which the log was followed, and the number of lines delivered to each participant's watch.
-    pub(crate) fn told(&self) -> (Revision, Told) {
+    pub(crate) fn told(&self) -> (Revision, LineCounts) {
         let mut state = lock(&self.state);
         let position = state.position;
-        let mut told = Told::default();
+        let mut told = LineCounts::default();
         for collection in &mut state.collections {
             collection.watchers.retain(|watcher| !watcher.is_closed());
             told.0.extend(collection.watchers.iter().filter_map(|watcher| watcher.told()));

@@ -12,7 +12,7 @@ use generic_apiserver::validator::{Expected, WatchValidator};
 use generic_apiserver::{Builder, FixedClusters, Foundation, Generic, Server};
 use http_body::Body as _;
 use process::Body;
-use process::participant::Told;
+use process::participant::LineCounts;
 use process::transport::full;
 use serde_json::{Value, json};
 
@@ -152,21 +152,21 @@ async fn lines_for_participants_are_counted() {
     let mut watch = world.participant_watch(&path).await;
     let mut others = world.watch(&path).await;
     let told = async || world.server.told().await.expect("the log is open");
-    assert_eq!(told().await, (revision, Told([(5, 0)].into())));
+    assert_eq!(told().await, (revision, LineCounts([(5, 0)].into())));
     world.create(WIDGETS, "w", json!({})).await;
     world.create(GADGETS, "g", json!({})).await;
     let (position, lines) = told().await;
-    assert_eq!((position > revision, lines), (true, Told([(5, 1)].into())), "read or not");
+    assert_eq!((position > revision, lines), (true, LineCounts([(5, 1)].into())), "read or not");
     check(&drain(&mut watch).0, &[("ADDED", "w")]);
     check(&drain(&mut others).0, &[("ADDED", "w")]);
     drop(watch);
-    assert_eq!(told().await.1, Told::default());
+    assert_eq!(told().await.1, LineCounts::default());
     // The initial state is counted, and the bookmark after it.
     let path = format!(
         "{WIDGETS}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     );
     let mut watch = world.participant_watch(&path).await;
-    assert_eq!(told().await.1, Told([(5, 3)].into()));
+    assert_eq!(told().await.1, LineCounts([(5, 3)].into()));
     check(&drain(&mut watch).0, &[("ADDED", "v"), ("ADDED", "w"), ("BOOKMARK", "")]);
 }
 
@@ -434,7 +434,7 @@ async fn a_watch_from_the_past_receives_everything_at_its_pace() {
             others += 1_700;
             write(&world.server, "PATCH", &format!("{GADGETS}/g"), &json!({"spec": {"count": count}})).await;
             let (_, told) = world.server.told().await.expect("the log is open");
-            assert_eq!(told == Told::default(), count < CHANGES - 1_500, "at {count}");
+            assert_eq!(told == LineCounts::default(), count < CHANGES - 1_500, "at {count}");
         }
     }
     let head = world.server.told().await.expect("the log is open").0.0;

@@ -17,7 +17,7 @@ use clock::{Clock, TimerClass};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Either, select};
 use parking_lot::Mutex;
-use process::participant::Told;
+use process::participant::LineCounts;
 use process::transport::full;
 use process::{Transport, watch};
 
@@ -79,7 +79,7 @@ pub(super) struct Instance {
     is_inside: bool,
     state: watch::Sender<State>,
     /// Latest line counts of its watches, and the state of the groups for which they were reported.
-    told: Mutex<Option<(Moment, Told)>>,
+    told: Mutex<Option<(Moment, LineCounts)>>,
 }
 
 impl Instance {
@@ -94,13 +94,13 @@ impl Instance {
     }
 
     /// Line counts of its watches, if they were reported for this state of the groups.
-    pub(super) fn known(&self, now: Moment) -> Option<Told> {
+    pub(super) fn known(&self, now: Moment) -> Option<LineCounts> {
         let told = self.told.lock();
         told.as_ref().filter(|(at, _)| *at == now).map(|(_, told)| told.clone())
     }
 
     /// Stores the line counts that the instance reported for a state of the groups.
-    pub(super) fn know(&self, at: Moment, told: &Told) {
+    pub(super) fn know(&self, at: Moment, told: &LineCounts) {
         *self.told.lock() = Some((at, told.clone()));
     }
 

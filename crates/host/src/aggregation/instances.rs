@@ -33,7 +33,7 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
-use process::participant::{TOLD_OTHERS_HEADER, TOLD_PATH, Told};
+use process::participant::{LineCounts, TOLD_OTHERS_HEADER, TOLD_PATH};
 use process::transport::{BodyError, full, until};
 use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
@@ -233,14 +233,14 @@ impl Instances {
             let answer = answer.filter(|response| response.status() == StatusCode::OK)?;
             let told_others = answer.headers().contains_key(TOLD_OTHERS_HEADER);
             let body = answer.into_body().collect().await.ok()?.to_bytes();
-            let told: Told = serde_json::from_slice(&body).ok()?;
+            let told: LineCounts = serde_json::from_slice(&body).ok()?;
             instance.know(since, &told);
             Some((told, told_others))
         });
         let answers = futures::future::join_all(asked).await;
         let told_others = answers.iter().flatten().any(|(_, told_others)| *told_others);
         let told = answers.into_iter().map(|answer| answer.map(|(told, _)| told)).collect::<Option<Vec<_>>>();
-        Watches { told: told.map(|all| all.into_iter().fold(Told::default(), Told::and)), told_others }
+        Watches { told: told.map(|all| all.into_iter().fold(LineCounts::default(), LineCounts::and)), told_others }
     }
 
     /// Sends a request on the host's own tasks, or on the caller's if the instance is in this process; dropping the
@@ -425,7 +425,7 @@ mod tests {
         instances.remove("a");
         assert_eq!(*count.borrow(), 0);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
-        assert_eq!(instances.told(0).await.told, Some(Told::default()), "no watch is open");
+        assert_eq!(instances.told(0).await.told, Some(LineCounts::default()), "no watch is open");
     }
 
     #[tokio::test]
@@ -469,7 +469,7 @@ mod tests {
     async fn line_counts_are_known_when_all_instances_answered() {
         let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(503), Ok(200)])]);
         assert_eq!(instances.told(0).await.told, None);
-        let both = Told([(u64::from(b'a'), 3), (u64::from(b'b'), 3)].into());
+        let both = LineCounts([(u64::from(b'a'), 3), (u64::from(b'b'), 3)].into());
         assert_eq!(instances.told(0).await.told, Some(both));
         assert_eq!(*asked.lock(), ["a POST", "b POST", "b POST"], "an instance that has answered is not queried again");
     }
@@ -499,7 +499,7 @@ mod tests {
             Box::pin(async move {
                 let _ = is_stopped.wait_for(|stopped| !stopped).await;
                 if !is_watch(request.method(), request.uri()) {
-                    let told = serde_json::to_string(&Told::default()).expect("JSON");
+                    let told = serde_json::to_string(&LineCounts::default()).expect("JSON");
                     return Ok(Response::new(full(told)));
                 }
                 let endless =

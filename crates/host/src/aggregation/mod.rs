@@ -24,7 +24,7 @@ use generic_apiserver::discovery::ExtensionGroup;
 use generic_apiserver::{Server, discovery};
 use http::Method;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
-use process::participant::Told;
+use process::participant::LineCounts;
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
@@ -76,7 +76,7 @@ impl Backend {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Watches {
     /// Line counts of the watches of participants; `None`: one of the API servers did not report.
-    pub(crate) told: Option<Told>,
+    pub(crate) told: Option<LineCounts>,
     /// True if a watch of a client without part in landscape time was sent a change since the last query.
     pub(crate) told_others: bool,
 }

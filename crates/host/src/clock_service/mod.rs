@@ -43,7 +43,7 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
 use process::dial::Dial;
-use process::participant::{Answer, CLOCK_PATH, Grant, Idle, Join, PARTICIPANT_HEADER, Told};
+use process::participant::{Answer, CLOCK_PATH, Grant, Idle, Join, LineCounts, PARTICIPANT_HEADER};
 use process::transport::full;
 use process::{Request, Response, Tasks, User};
 use tokio::sync::{Notify, oneshot};
@@ -61,7 +61,7 @@ const BARRIER_AGAIN: TimeDelta = TimeDelta::milliseconds(50);
 
 /// Requests the line counts of watches, as of the log's head, from every API server; `None`: one of them did not
 /// report.
-pub type Barriers = Arc<dyn Fn() -> BoxFuture<'static, Option<Told>> + Send + Sync>;
+pub type Barriers = Arc<dyn Fn() -> BoxFuture<'static, Option<LineCounts>> + Send + Sync>;
 
 /// Shows an instant on the landscape's dial.
 type Turn = Box<dyn Fn(Instant) + Send + Sync>;
@@ -351,7 +351,7 @@ impl ClockService {
                 if let Some(unread) = state.keeper.unread(name) {
                     drop(state);
                     self.0.changed.notify_one();
-                    return Ok(Some(Answer::Asked(unread)));
+                    return Ok(Some(Answer::Unread(unread)));
                 }
                 let (sender, answer) = oneshot::channel();
                 if let Some(earlier) = state.waiting.insert(name.to_owned(), sender) {
@@ -571,11 +571,11 @@ impl State {
     /// `waiting` send a report anyway, and get this as its answer.
     fn ask(&mut self) {
         let Self { keeper, waiting, .. } = self;
-        let asked: Vec<(String, Told)> =
+        let asked: Vec<(String, LineCounts)> =
             waiting.keys().filter_map(|name| Some((name.clone(), keeper.unread(name)?))).collect();
         for (name, unread) in asked {
             if let Some(report) = waiting.remove(&name) {
-                let _ = report.send(Some(Answer::Asked(unread)));
+                let _ = report.send(Some(Answer::Unread(unread)));
             }
         }
     }
@@ -628,7 +628,7 @@ mod tests {
         durable.send_replace(Gate::Open);
         let at = |seconds: i64| DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range");
         let (tasks, barriers): (_, Barriers) =
-            (Tasks::new(), Arc::new(|| std::future::ready(Some(Told::default())).boxed()));
+            (Tasks::new(), Arc::new(|| std::future::ready(Some(LineCounts::default())).boxed()));
         let clock = ClockService::start(at(0), Mode::Stepped, Clock::wall(), log, barriers, &tasks);
         let dial: Arc<Mutex<Vec<Instant>>> = Arc::default();
         let shown = dial.clone();

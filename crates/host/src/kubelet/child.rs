@@ -14,7 +14,7 @@ use futures::StreamExt;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use http::HeaderValue;
 use parking_lot::Mutex;
-use process::child::{Assignment, Said, Unready};
+use process::child::{Assignment, ChildMessage, Unready};
 use process::inside::{Component, End, Started};
 use process::panics::Panicked;
 use process::{Context, Exit, Output, Transport, User};
@@ -151,7 +151,7 @@ impl ChildProcess {
             tokio::select! {
                 biased;
                 line = next(output) => match line {
-                    Some(line) => return Ok(Said::read(&line).map_or_else(|| News::Line(cut(line)), |said| News::of(said, None))),
+                    Some(line) => return Ok(ChildMessage::read(&line).map_or_else(|| News::Line(cut(line)), |said| News::of(said, None))),
                     None => self.output = None,
                 },
                 line = next(errors) => match line {
@@ -225,11 +225,11 @@ impl InsideProcess {
 }
 
 impl News {
-    fn of(said: Said, transport: Option<Transport>) -> Self {
+    fn of(said: ChildMessage, transport: Option<Transport>) -> Self {
         match said {
-            Said::Ready(ready) => Self::Ready(Served { ready, transport }),
-            Said::Panicked(panicked) => Self::Panicked(panicked),
-            Said::Unready(unready) => Self::Unready(unready),
+            ChildMessage::Ready(ready) => Self::Ready(Served { ready, transport }),
+            ChildMessage::Panicked(panicked) => Self::Panicked(panicked),
+            ChildMessage::Unready(unready) => Self::Unready(unready),
         }
     }
 }

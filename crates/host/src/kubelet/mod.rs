@@ -180,7 +180,7 @@ pub struct Served {
 pub type Hold = Arc<dyn Fn(&str, bool) + Send + Sync>;
 
 /// Called when the process of a pod becomes ready for requests, or is no longer ready.
-pub type Asked = Arc<dyn Fn(&ObjectKey, bool) + Send + Sync>;
+pub type ReadinessListener = Arc<dyn Fn(&ObjectKey, bool) + Send + Sync>;
 
 /// Options of the kubelet.
 #[derive(Clone)]
@@ -190,7 +190,7 @@ pub struct Options {
     /// Called when a process is ready, and when it has ended.
     pub listener: Listener,
     /// Called when a ready process accepts requests, or no longer does.
-    pub asked: Asked,
+    pub asked: ReadinessListener,
     /// Faults that end processes.
     pub faults: Faults,
     /// Holds landscape time while a process starts.

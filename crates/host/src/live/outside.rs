@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_does_not_become_durable_is_not_shown() {
+    async fn entries_that_are_not_durable_are_not_shown() {
         let (synced, log) = GatedLog::shut();
         synced.send_replace(Gate::Broken("the disk is gone"));
         for (path, status, content) in [

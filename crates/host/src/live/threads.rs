@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use chrono::TimeDelta;
 use clock::{Clock, Instant, TimerClass};
 use futures::future::{BoxFuture, Either, select};
-use process::child::{self, Said};
+use process::child::{self, ChildMessage};
 use process::inside::{Component, End, Starter, Work};
 use process::live::{Setup, Thread, participate};
 use process::panics::{self, Panicked};
@@ -95,7 +95,7 @@ impl Record {
 /// Records a panic that a component of the host survived.
 fn note_panic(clock: &ClockService, name: &str, panicked: &Panicked) {
     let Panicked { name: task, times, message, .. } = panicked;
-    clock.note_trouble(name, &format!("{task} panicked {times} times, and was begun anew: {message}"));
+    clock.note_trouble(name, &format!("{task} panicked {times} times, and was restarted: {message}"));
 }
 
 impl Live {
@@ -125,7 +125,7 @@ impl Live {
         let (identity, random, user) = (self.client.identity(name), self.client.random.clone(), self.client.user(name));
         let noting = self.client.clock.clone();
         let output = Output::with_state(child::say, move |state| {
-            if let Said::Panicked(panicked) = state {
+            if let ChildMessage::Panicked(panicked) = state {
                 note_panic(&noting, name, &panicked);
             }
         });

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A *barrier* is a revision of the log together with the API servers' line counts: the number of lines that each watch
-//! of a participant has been sent with every entry up to there ([`Told`]). A participant that has not reported reading
+//! of a participant has been sent with every entry up to there ([`LineCounts`]). A participant that has not reported reading
 //! as many lines is asked for a report.
 //!
 //! When a participant acts, the participants that observe the change must know the time: they read it from the
@@ -45,7 +45,7 @@ use chrono::TimeDelta;
 use clock::Instant;
 use eventlog::Revision;
 use eventlog::livelock::LiveLock;
-use process::participant::{Grant, Idle, Join, Told, watches_of};
+use process::participant::{Grant, Idle, Join, LineCounts, watches_of};
 
 pub use self::decision::{Absence, CommandError, Decision, Mode, Report, WaitsFor};
 use self::participant::{Barrier, Participant};
@@ -376,7 +376,7 @@ impl Timekeeper {
     }
 
     /// Line counts that a participant has yet to read up to the barrier; `None`: it has read all lines.
-    pub fn unread(&self, name: &str) -> Option<Told> {
+    pub fn unread(&self, name: &str) -> Option<LineCounts> {
         let watching = &self.participants.get(name)?.idle.as_ref()?.watching;
         let unread = self.barrier.told.as_ref()?.unread(watching);
         (!unread.0.is_empty()).then_some(unread)
@@ -389,7 +389,7 @@ impl Timekeeper {
     }
 
     /// Completes the barrier with this number: every API server has reported its line counts.
-    pub fn barrier_stands(&mut self, number: u64, told: Told, wall: Instant) {
+    pub fn barrier_stands(&mut self, number: u64, told: LineCounts, wall: Instant) {
         if number == self.barrier.number && self.barrier.at.is_some() {
             self.barrier.told = Some(told);
             let now = self.patience.at(wall);

@@ -3,7 +3,7 @@
 
 use clock::Instant;
 use eventlog::Revision;
-use process::participant::{Idle, Told};
+use process::participant::{Idle, LineCounts};
 
 /// State of a participant.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) struct Barrier {
     pub(super) number: u64,
     pub(super) at: Option<Revision>,
     /// Line counts of the API servers; `None`: they have not all reported.
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<LineCounts>,
 }
 
 impl Barrier {

@@ -59,8 +59,8 @@ impl Toy {
 }
 
 /// Line counts of API servers that sent one line per barrier to the watches of these toys.
-fn told(toys: &[Toy], barrier: u64) -> Told {
-    Told(toys.iter().map(|toy| (toy.watch(), barrier)).collect())
+fn told(toys: &[Toy], barrier: u64) -> LineCounts {
+    LineCounts(toys.iter().map(|toy| (toy.watch(), barrier)).collect())
 }
 
 /// Drives a timekeeper while the wall clock stands; returns the last decision and the grants on the way, in seconds.
@@ -113,7 +113,7 @@ fn joined(mode: Mode, toys: &mut [Toy]) -> Timekeeper {
 }
 
 #[test]
-fn an_advance_goes_through_every_timer_of_everybody_and_ends_where_it_was_told() {
+fn an_advance_fires_every_timer_and_ends_at_its_target() {
     let mut toys = [Toy::new("a", &[5, 30], &[60]), Toy::new("b", &[7], &[30, 900])];
     let mut keeper = joined(Mode::Stepped, &mut toys);
     keeper.advance(at(100), TimeDelta::zero(), wall(0)).expect("nothing is at work");
@@ -159,7 +159,7 @@ fn eager_jumps_to_work_that_is_near_and_waits_for_the_calendar() {
     assert_eq!(grants, [90, 95, 100, 120]);
     assert_eq!(end, Decision::Wait { until: Some(wall(1000)) }, "then time runs at rate 1");
     assert_eq!(keeper.now(wall(400)), at(120) + TimeDelta::milliseconds(400));
-    assert_eq!(drive(&mut keeper, &mut toys, wall(2000)).1, [122], "everybody is told the time");
+    assert_eq!(drive(&mut keeper, &mut toys, wall(2000)).1, [122], "each participant gets the time");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn scaled_time_never_passes_a_timer_before_its_owner_acted() {
 }
 
 #[test]
-fn time_stands_while_somebody_works_or_lags_behind_the_log() {
+fn time_stands_while_a_participant_works_or_lags_behind() {
     let mut toys = [Toy::new("a", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Barrier { number: 1, at: HEAD });
@@ -207,7 +207,7 @@ fn time_stands_while_somebody_works_or_lags_behind_the_log() {
 
 /// Ten participants that read the dial, and one with timers: only that one is granted a step.
 #[test]
-fn who_reads_the_dial_and_has_no_timer_is_not_told_of_an_instant() {
+fn a_participant_with_a_dial_and_no_timer_gets_no_grant() {
     let names = ["b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
     let mut toys: Vec<Toy> = names.iter().map(|name| Toy::new(name, &[], &[])).collect();
     toys.push(Toy::new("a", &[1, 2, 3, 4, 5], &[]));
@@ -219,14 +219,14 @@ fn who_reads_the_dial_and_has_no_timer_is_not_told_of_an_instant() {
     assert_eq!(drive(&mut keeper, &mut toys, wall(0)).1, [1, 2, 3, 4, 5]);
     // The first one is that of the join.
     let granted: Vec<usize> = toys.iter().map(|toy| toy.granted - 1).collect();
-    assert_eq!(granted, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 5], "who cannot read it is told");
+    assert_eq!(granted, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 5], "a participant without a dial gets the time");
     assert_eq!(keeper.granted(), at(5));
 }
 
 #[test]
 fn everything_that_open_watches_were_told_is_read_before_time_moves() {
     let pairs = |pairs: &[(u64, u64)]| pairs.iter().copied().collect();
-    let told = || Told(pairs(&[(1, 0), (2, 4), (3, 7)]));
+    let told = || LineCounts(pairs(&[(1, 0), (2, 4), (3, 7)]));
     for (read, unread, moves, what) in [
         (&[][..], &[][..], true, "no watch"),
         (&[(1, 0)], &[], true, "nothing was told"),
@@ -239,7 +239,7 @@ fn everything_that_open_watches_were_told_is_read_before_time_moves() {
         keeper.join("a", Join::default(), wall(0));
         keeper.report("a", Idle { watching: Watching(pairs(read)), next: Some(at(5)), ..Idle::default() });
         let Decision::Barrier { number: 1, .. } = keeper.decide(HEAD, wall(0)) else { panic!("{what}") };
-        assert_eq!(keeper.unread("a"), None, "{what}: nobody has been asked yet");
+        assert_eq!(keeper.unread("a"), None, "{what}: no report was requested yet");
         keeper.barrier_stands(1, told(), wall(0));
         assert_eq!(keeper.waits_for().participants.is_empty(), moves, "{what}");
         assert_eq!(keeper.unread("a").map(|told| told.0).unwrap_or_default(), pairs(unread), "{what}");
@@ -373,7 +373,7 @@ fn a_participant_that_waited_for_an_unresponsive_server_has_its_time_again() {
     let (_, grants) = wait(&mut keeper, &mut answering, 50..=50);
     assert_eq!(grants, [5]);
     keeper.leave("waits");
-    assert_eq!(keeper.dropped().next(), None, "who has ended is not missed");
+    assert_eq!(keeper.dropped().next(), None, "a participant that has ended is not awaited");
 }
 
 #[test]
@@ -442,7 +442,7 @@ fn a_command_gives_others_time_after_a_step_that_reached_them() {
     keeper.reached_others(wall(1000));
     assert_eq!(keeper.decide(HEAD, wall(2000)), Decision::Wait { until: Some(wall(3000)) }, "it acted");
     keeper.disturb();
-    assert_eq!(drive(&mut keeper, &mut toys, wall(3000)), (Decision::Done, vec![5, 7, 10]), "nobody was reached");
+    assert_eq!(drive(&mut keeper, &mut toys, wall(3000)), (Decision::Done, vec![5, 7, 10]), "no client was reached");
     // Without the option time does not wait.
     keeper.advance(at(20), TimeDelta::zero(), wall(4000)).expect("nothing is at work");
     keeper.reached_others(wall(4000));
@@ -476,7 +476,7 @@ fn a_command_that_is_halted_ends_where_time_stands() {
 }
 
 #[test]
-fn a_live_lock_stops_what_jumps_until_somebody_has_seen_it() {
+fn a_live_lock_stops_jumps_until_it_is_acknowledged() {
     let live_lock = || LiveLock {
         key: eventlog::Key::new("garden", "r", "ns", "a"),
         actor: eventlog::Actor::default(),

@@ -16,7 +16,7 @@ use host::timekeeper::Mode;
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use parking_lot::Mutex;
-use process::participant::{TOLD_PATH, Told, WATCH_HEADER};
+use process::participant::{LineCounts, TOLD_PATH, WATCH_HEADER};
 use process::transport::full;
 use process::{Context, Exit, Response, Tasks, Transport};
 use tokio::sync::oneshot;
@@ -51,7 +51,7 @@ impl Stalled {
             let inner = &server.0;
             let body = if request.uri().path() == TOLD_PATH {
                 let told = (inner.watch.load(Ordering::SeqCst), inner.given.load(Ordering::SeqCst));
-                full(serde_json::to_string(&Told([told].into())).expect("JSON"))
+                full(serde_json::to_string(&LineCounts([told].into())).expect("JSON"))
             } else {
                 let number = request.headers()[WATCH_HEADER].to_str().expect("text").parse().expect("a number");
                 inner.watch.store(number, Ordering::SeqCst);

@@ -32,7 +32,7 @@ use kube::{Api, Client, Config, ResourceExt};
 use serde_json::{Value, json};
 
 const SPACE: &str = "compat-kube-rs";
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 type Outcome = Result<(), Box<dyn Error>>;
 
