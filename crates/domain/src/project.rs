@@ -20,7 +20,7 @@ pub const PENDING: &str = "Pending";
 pub const READY: &str = "Ready";
 /// Phase `Failed`: the Project cannot have the namespace.
 pub const FAILED: &str = "Failed";
-/// Phase `Terminating`
+/// Phase `Terminating`.
 pub const TERMINATING: &str = "Terminating";
 
 /// Reason why a namespace cannot be a Project's.

@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(told(&step(&claim(change), view)), expected);
     }
 
-    /// "Claims will remain unbound indefinitely if a matching volume does not exist."
+    /// Source: kubernetes.io, Persistent Volumes, binding.
     #[test]
     fn a_claim_without_a_class_takes_the_smallest_volume_that_fits() {
         let none = "FailedBinding: no persistent volumes available for this claim and no storage class is set";

@@ -355,8 +355,7 @@ mod tests {
         );
     }
 
-    /// "after you update a DaemonSet template, old DaemonSet pods will be killed, and new DaemonSet pods will be created
-    /// automatically, in a controlled fashion. At most one pod of the DaemonSet will be running on each node."
+    /// Source: kubernetes.io, Perform a Rolling Update on a DaemonSet.
     #[test]
     fn an_update_takes_as_many_pods_as_may_be_missing() {
         let old = [pod("a", false, true), pod("b", false, true), pod("c", false, true)];

@@ -165,8 +165,7 @@ mod tests {
         assert_eq!(Wish::rolling(1, None, Some(&IntOrString::Int(5))).unavailable, 1);
     }
 
-    /// "the new ReplicaSet can be scaled up when the rolling update starts, such that the total number of old and new
-    /// Pods does not exceed 130% of desired Pods."
+    /// Source: k8s.io/api apps/v1, `RollingUpdateDeployment.maxSurge`.
     #[test]
     fn the_new_set_grows_into_the_room_that_surge_leaves() {
         for (surge, replicas, current, total, expected) in [
@@ -184,7 +183,7 @@ mod tests {
         assert_eq!(Wish::recreate(4).new_set(0, 4), 4);
     }
 
-    /// "the old ReplicaSet can be scaled down to 70% of desired Pods immediately when the rolling update starts."
+    /// Source: k8s.io/api apps/v1, `RollingUpdateDeployment.maxUnavailable`.
     #[test]
     fn old_sets_shrink_within_limits_and_lose_unhealthy_pods_first() {
         let unavailable = |text| Wish::rolling(10, Some(&IntOrString::Int(0)), Some(&percent(text)));
@@ -211,8 +210,7 @@ mod tests {
         }
     }
 
-    /// "you are running a Deployment with 10 replicas, maxSurge=3, and maxUnavailable=2 … 8 and 5 … scaled to 15 … 3
-    /// replicas are added to the old ReplicaSet and 2 replicas are added to the new ReplicaSet."
+    /// Source: kubernetes.io, Deployments, proportional scaling: 10 replicas in sets of 8 and 5 are scaled to 15.
     #[test]
     fn additional_replicas_are_spread_in_proportion() {
         let of = |replicas| Set { replicas, available: 0, max_replicas: Some(13) };

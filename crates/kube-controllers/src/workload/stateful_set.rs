@@ -377,7 +377,7 @@ mod tests {
         check(ordered(1), &[ENDING], &[], &[]);
     }
 
-    /// "Parallel pod management tells the StatefulSet controller to launch or terminate all Pods in parallel".
+    /// Source: kubernetes.io, StatefulSets, parallel pod management.
     #[test]
     fn parallel_pods_do_not_wait_for_each_other() {
         let parallel = |replicas| Wish { is_parallel: true, ..ordered(replicas) };
@@ -386,9 +386,7 @@ mod tests {
         check(parallel(0), &[NEW, STARTING, NEW], &[], &[2, 1, 0]);
     }
 
-    /// "It will proceed in the same order as Pod termination (from the largest ordinal to the smallest), updating each
-    /// Pod one at a time. … If a partition is specified, all Pods with an ordinal that is greater than or equal to the
-    /// partition will be updated".
+    /// Source: kubernetes.io, StatefulSets, rolling updates and partitions.
     #[test]
     fn an_update_replaces_pods_from_the_last_to_the_partition() {
         check(ordered(3), &[OLD, OLD, OLD], &[], &[2]);

@@ -108,8 +108,7 @@ fn required_affinity_and_anti_affinity_select_nodes() {
     check(&pod("n", "x", "far zone web"), &[("x", web)], "a1 a2 b1 b2 x");
 }
 
-/// "the affinity rules of a group of Pods that have affinity to themselves: the first of them may be scheduled if no other
-/// Pod matches, and it matches its own terms."
+/// Source: k8s.io/kubernetes pkg/scheduler/framework/plugins/interpodaffinity/filtering.go.
 #[test]
 fn the_first_of_a_group_with_self_affinity_fits_anywhere() {
     check(&pod("n", "web", "near zone web"), &[], "a1 a2 b1 b2");
@@ -130,9 +129,7 @@ fn anti_affinity_of_placed_pods_keeps_others_away() {
     check(&pod("n", "web", ""), &[("a1", pod("n", "db", "near zone web"))], "a1 a2 b1 b2 x");
 }
 
-/// "namespaces specifies a static list of namespace names …; The term is applied to the union of the namespaces listed
-/// in this field and the ones selected by namespaceSelector. null or empty namespaces list and null namespaceSelector
-/// means "this pod's namespace". An empty selector ({}) matches all namespaces."
+/// Source: k8s.io/api core/v1, `PodAffinityTerm.namespaces` and `namespaceSelector`.
 #[test]
 fn terms_are_about_namespaces() {
     let there = [("a1", pod("n", "web", "")), ("a2", pod("o", "web", "")), ("b1", pod("t", "web", ""))];
