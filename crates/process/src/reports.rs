@@ -190,7 +190,7 @@ mod tests {
     async fn answers_are_those_of_the_report_that_waits() {
         let lines = concat!(
             "{\"answer\":{\"sequence\":1,\"answer\":null}}\n",
-            "{\"answer\":{\"sequence\":2,\"answer\":{\"asked\":{\"7\":3}}}}\n",
+            "{\"answer\":{\"sequence\":2,\"answer\":{\"unread\":{\"7\":3}}}}\n",
             "{\"answer\":{\"sequence\":3,\"answer\":null}}\n",
             "{\"refused\":\"it had not joined\"}\n",
         );
