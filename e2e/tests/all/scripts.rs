@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every script of `e2e/scripts`, against the binaries of the profile that the tests are built with.
 //!
-//! A test has the name of its script. Scripts that have a landscape are run with the newest installed kubectl, and with the
-//! oldest in module `oldest_kubectl`.
+//! A test has the name of its script. Scripts are run with the newest installed kubectl. Those whose requests or outputs
+//! depend on its version (tables, kinds of their own, patches, subresources) are also run with the oldest, in module
+//! `oldest_kubectl`; test `every_kubectl_that_is_found_does_all_it_can` has the requests of each version.
 
 use std::path::{Path, PathBuf};
 
@@ -23,11 +24,11 @@ fn check(name: &str, kubectl: Kubectl) {
 }
 
 macro_rules! scripts {
-    (alone: $($alone:ident)*; with_kubectl: $($name:ident)*;) => {
+    (newest_kubectl: $($newest:ident)*; both: $($name:ident)*;) => {
         $(
             #[test]
-            fn $alone() {
-                check(stringify!($alone), Kubectl::Newest);
+            fn $newest() {
+                check(stringify!($newest), Kubectl::Newest);
             }
         )*
         $(
@@ -51,34 +52,23 @@ macro_rules! scripts {
             )*
         }
 
-        const NAMES: &[&str] = &[$(stringify!($alone),)* $(stringify!($name),)*];
+        const NAMES: &[&str] = &[$(stringify!($newest),)* $(stringify!($name),)*];
     };
 }
 
 scripts! {
-    alone:
-        questions_offline
-        questions_releases
-        rollout
-        simulate_bad_input
-        simulate_demo
-        simulate_manifests
-        upgrade_order;
-    with_kubectl:
-        authorization
-        core_kinds
-        custom_resources
+    newest_kubectl:
         maintenance_confined
         maintenance_consecutive_minors
         maintenance_described
         maintenance_image_strategies
         maintenance_migrations
         maintenance_minor_missing
-        maintenance_operations
         maintenance_partial_failure
         maintenance_window
-        profiles
-        questions_landscape
+        questions_offline
+        questions_releases
+        rollout
         rollout_drain_budget
         rollout_drain_retries
         rollout_drain_timeout
@@ -90,20 +80,31 @@ scripts! {
         rollout_in_place_manual
         rollout_in_place_surge
         rollout_kubelet_patch
-        rollout_landscape
         rollout_outlives_window
         rollout_rolling
         rollout_zones
         rotation_automatic
-        rotation_credentials
         rotation_failure
         rotation_maintenance
         rotation_refused
         rotation_workers
+        simulate_bad_input
+        simulate_demo
+        simulate_manifests
         timing
+        upgrade_order
         versions_documents
+        versions_requirements;
+    both:
+        authorization
+        core_kinds
+        custom_resources
+        maintenance_operations
+        profiles
+        questions_landscape
+        rollout_landscape
+        rotation_credentials
         versions_namespaced
-        versions_requirements
         workload_placement;
 }
 
