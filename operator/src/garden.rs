@@ -196,7 +196,10 @@ impl Operator {
         // Both are evaluated: the operation that begins covers the changed overrides, too.
         let is_asked = self.asked.swap(false, Ordering::Relaxed);
         if status::begins(&garden, &self.identity) || is_asked {
-            garden = self.begin(&garden).await?;
+            // A request that was not carried out remains one.
+            garden = self.begin(&garden).await.inspect_err(|_| {
+                self.asked.fetch_or(is_asked, Ordering::Relaxed);
+            })?;
         }
         if status::is_over(&garden) {
             match self.repaired_at(&garden) {

@@ -36,6 +36,21 @@ pub(crate) struct EventExpiry {
     clusters: Mutex<BTreeMap<String, Expiry>>,
 }
 
+/// Deletion of the expired Events of a cluster. If it fails or is cancelled, the next request tries again.
+struct Deletion<'a> {
+    expiry: &'a EventExpiry,
+    cluster: &'a str,
+    is_done: bool,
+}
+
+impl Drop for Deletion<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.expiry.forget(self.cluster);
+        }
+    }
+}
+
 impl EventExpiry {
     pub(crate) fn new(ttl: Option<TimeDelta>) -> Self {
         Self { ttl, clusters: Mutex::default() }
@@ -72,8 +87,9 @@ impl EventExpiry {
         let expiry = judge(&events, ttl, now);
         // Events created from here on expire later than all existing ones.
         let next = expiry.next.or_else(|| now.checked_add_signed(ttl));
-        let known = Expiry { next, came: 0 };
-        self.clusters.lock().insert(cluster.to_owned(), known);
+        // Concurrent requests do not delete the same Events.
+        self.clusters.lock().insert(cluster.to_owned(), Expiry { next, came: 0 });
+        let mut deletion = Deletion { expiry: self, cluster, is_done: false };
         let deletions = expiry.over.into_iter().map(|(namespace, name)| {
             let path = format!("/clusters/{cluster}/api/v1/namespaces/{namespace}/events/{name}");
             async move {
@@ -87,6 +103,7 @@ impl EventExpiry {
         while let Some(deleted) = deletions.next().await {
             deleted?;
         }
+        deletion.is_done = true;
         Ok(())
     }
 
@@ -135,6 +152,19 @@ mod tests {
             ("/clusters/a/api/v1/pods", None),
         ] {
             assert_eq!(cluster(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_deletion_that_is_not_done_is_repeated() {
+        let now = DateTime::UNIX_EPOCH;
+        for is_done in [true, false] {
+            let expiry = EventExpiry::new(Some(TimeDelta::hours(1)));
+            let known = Expiry { next: Some(now + TimeDelta::hours(1)), came: 0 };
+            expiry.clusters.lock().insert("a".to_owned(), known);
+            drop(Deletion { expiry: &expiry, cluster: "a", is_done });
+            let request = http::Request::get("/clusters/a/api/v1/events").body(full("")).expect("a request");
+            assert_eq!(expiry.concerned(&request, now).is_some(), !is_done);
         }
     }
 }

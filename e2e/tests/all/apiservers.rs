@@ -20,7 +20,7 @@ const CLIENTS: usize = 4;
 /// Number of writes of each client that are answered, before the kill and after it.
 const WRITES: usize = 20;
 /// Maximum wall time of each step.
-const LIMIT: TimeDelta = TimeDelta::seconds(90);
+const LIMIT: TimeDelta = TimeDelta::minutes(5);
 
 const EXPOSURE_CLASSES: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses";
 
@@ -110,7 +110,7 @@ fn a_stopped_gardener_apiserver_gets_no_requests_until_it_answers() {
     assert_eq!(dropped(&status), 1, "no other participant is dropped: {status}");
     assert!(status.contains("gardener-apiserver-") && status.contains(": it does not answer"), "{status}");
     garden(&["apply", "-f", &manifest("garden")]);
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     sandbox.terrarium(&["clock", "advance", "24h"]);
     signal("-CONT", stopped);
     while dropped(&sandbox.terrarium(&["status"])) > 0 {
@@ -165,7 +165,7 @@ fn a_killed_gardener_apiserver_takes_nothing_that_was_acknowledged() {
     assert_eq!((seen.len(), distinct), (there.len(), there));
 
     let of_runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
-    of_runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=30s"]);
+    of_runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=300s"]);
     until_pods(&sandbox, "role=gardener-apiserver", |pods| {
         pods.iter().all(|pod| container(pod)["ready"] == true)
             && pods.iter().any(|pod| container(pod)["restartCount"] == 1)
@@ -287,17 +287,17 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
     assert_eq!(pods.iter().filter(|pod| container(pod)["ready"] == true).count(), 1);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
 
     // In the legal order it succeeds: gardener-apiserver first.
     runtime(&["set", "image", "deployment/gardener-apiserver", "*=gardener/apiserver:v1.121.0"]);
-    runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
+    runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=300s"]);
     runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.121.0"]);
-    runtime(&["rollout", "status", "deployment/gardener-controller-manager", "--timeout=60s"]);
+    runtime(&["rollout", "status", "deployment/gardener-controller-manager", "--timeout=300s"]);
     let version = garden(&["get", "--raw", "/clusters/garden/gardener/version"]);
     assert!(version.contains("\"gitVersion\": \"v1.121.0\""), "{version}");
     runtime(&["delete", "pods", "-l", "role=gardener-apiserver", "--wait=false"]);
-    runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
+    runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=300s"]);
     garden(&["get", "seeds"]);
 
     // A downgrade is refused even if no newer instance runs.
@@ -334,12 +334,12 @@ fn an_extension_newer_than_the_oldest_gardenlet_crash_loops() {
     assert_eq!(pods.iter().filter(|pod| container(pod)["ready"] == true).count(), 1);
     // An older one may run, and so may a newer one whose gardenlet is updated first.
     seed(&["set", "image", deployment, &format!("{image}:v1.119.0")]);
-    seed(&["rollout", "status", deployment, "--timeout=60s"]);
+    seed(&["rollout", "status", deployment, "--timeout=300s"]);
     let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
     runtime(&["set", "image", "deployment/gardener-apiserver", "*=gardener/apiserver:v1.121.0"]);
-    runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
+    runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=300s"]);
     seed(&["set", "image", "deployment/gardenlet", "*=gardener/gardenlet:v1.121.0"]);
-    seed(&["rollout", "status", "deployment/gardenlet", "--timeout=60s"]);
+    seed(&["rollout", "status", "deployment/gardenlet", "--timeout=300s"]);
     // The oldest gardenlet of the landscape counts, and not that of its own seed.
     seed(&["set", "image", deployment, &format!("{image}:v1.121.0")]);
     let pods = until_pods_in(&sandbox, "seed-local", "role=gardener-extension-provider-local", |pods| {
@@ -352,6 +352,6 @@ fn an_extension_newer_than_the_oldest_gardenlet_crash_loops() {
     assert!(message.contains(text), "{message}");
     let other = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "seed-local-2", &[&["-n", "garden"], words].concat());
     other(&["set", "image", "deployment/gardenlet", "*=gardener/gardenlet:v1.121.0"]);
-    other(&["rollout", "status", "deployment/gardenlet", "--timeout=60s"]);
-    seed(&["rollout", "status", deployment, "--timeout=60s"]);
+    other(&["rollout", "status", "deployment/gardenlet", "--timeout=300s"]);
+    seed(&["rollout", "status", deployment, "--timeout=300s"]);
 }

@@ -192,7 +192,7 @@ fn files_that_cannot_be_used_are_named_and_replaced() {
         }
     };
     let ready =
-        ["-n", "garden", "wait", "--for=condition=Ready", "pod", "-l", "role=gardener-scheduler", "--timeout=60s"];
+        ["-n", "garden", "wait", "--for=condition=Ready", "pod", "-l", "role=gardener-scheduler", "--timeout=300s"];
     sandbox.kubectl(Kubectl::Newest, "runtime", &ready);
     let exe = fs::read_link(format!("/proc/{again}/exe")).expect("it runs");
     assert_eq!(exe.to_string_lossy(), format!("{} (deleted)", place(Program::Scheduler).display()));

@@ -103,7 +103,7 @@ fn a_state_is_waited_for_while_time_runs_by_itself() {
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     garden(&["apply", "-f", &manifest("shoot")]);
     let until = |words: &[&str]| sandbox.terrarium(&[&["clock", "until"], words].concat());
     until(&["shoot/demo/local=Succeeded"]);

@@ -43,10 +43,10 @@ fn history_is_readable_and_the_past_can_be_asked() {
 fn create_a_shoot(sandbox: &Sandbox, kubectl: Kubectl) {
     let garden = |words: &[&str]| sandbox.kubectl(kubectl, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
     let succeeded = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
-    garden(&["-n", "garden-demo", "wait", succeeded, "shoot/local", "--timeout=30s"]);
+    garden(&["-n", "garden-demo", "wait", succeeded, "shoot/local", "--timeout=300s"]);
 }
 
 /// Returns the Shoot at a revision or instant.

@@ -17,9 +17,9 @@ const SUCCEEDED: &str = "--for=jsonpath={.status.lastOperation.state}=Succeeded"
 fn with_shoot(sandbox: &Sandbox) {
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=60s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     garden(&["apply", "-f", &manifest("shoot")]);
-    garden(&["-n", "garden-demo", "wait", SUCCEEDED, "shoot/local", "--timeout=60s"]);
+    garden(&["-n", "garden-demo", "wait", SUCCEEDED, "shoot/local", "--timeout=300s"]);
 }
 
 /// Returns the pods of the components of a cluster, each with the name of its component.
@@ -135,7 +135,7 @@ fn a_component_inside_becomes_a_process_by_its_annotation() {
         sandbox.kubectl(Kubectl::Newest, "runtime", &words);
     };
     let settled = |deployment: &str| {
-        let words = ["-n", "garden", "rollout", "status", "deployment", deployment, "--timeout=60s"];
+        let words = ["-n", "garden", "rollout", "status", "deployment", deployment, "--timeout=300s"];
         sandbox.kubectl(Kubectl::Newest, "runtime", &words);
     };
     for deployment in ["gardener-scheduler", "gardener-apiserver"] {

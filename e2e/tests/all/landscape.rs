@@ -98,7 +98,7 @@ fn a_landscape_of_an_older_release_lacks_later_resources() {
     in_order(&refused, &["the server doesn't have a resource type \"credentialsbindings\""]);
     // Fields of later releases are dropped with a warning.
     garden(&["apply", "--validate=false", "-f", &manifest("garden")]);
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     a_shoot_has_the_name_of_its_profile_alone(&sandbox);
 }
 
@@ -115,7 +115,7 @@ fn a_shoot_has_the_name_of_its_profile_alone(sandbox: &Sandbox) {
     let text = text.replace("cloudProfile: {name: local}", "cloudProfileName: local");
     demo(&["apply", "-f", &sandbox.file("named.yaml", &text)]);
     let succeeded = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
-    demo(&["wait", succeeded, "shoot/local", "--timeout=60s"]);
+    demo(&["wait", succeeded, "shoot/local", "--timeout=300s"]);
     let references = "jsonpath={.spec.cloudProfileName} {.spec.cloudProfile}";
     assert_eq!(demo(&["get", "shoot", "local", "-o", references]), "local ");
     in_order(&demo(&["get", "shoots"]), &["CLOUDPROFILE", "local   local", "Create Succeeded (100%)"]);
@@ -150,9 +150,9 @@ fn a_shoot_is_force_updated(kubectl: Kubectl, sandbox: &Sandbox) {
         garden(&["apply", "-f", &manifest("garden")]),
         "cloudprofile.core.gardener.cloud/local created\nproject.core.gardener.cloud/demo created\n"
     );
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     demo(&["apply", "-f", &manifest("shoot")]);
-    demo(&["wait", "--for=jsonpath={.status.lastOperation.state}=Succeeded", "shoot/local", "--timeout=30s"]);
+    demo(&["wait", "--for=jsonpath={.status.lastOperation.state}=Succeeded", "shoot/local", "--timeout=300s"]);
     assert!(demo(&["apply", "-f", &manifest("shoot")]).contains("shoot.core.gardener.cloud/local unchanged"));
     in_order(&demo(&["get", "shoots", "-o", "wide"]), &["CLOUDPROFILE", "local", "1.26.4", "Create Succeeded (100%)"]);
     let explained = garden(&["explain", "shoot.spec.maintenance", "--recursive"]);
@@ -201,10 +201,10 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
     let done = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
-    garden(&["-n", "garden-demo", "wait", done, "shoot/local", "--timeout=30s"]);
+    garden(&["-n", "garden-demo", "wait", done, "shoot/local", "--timeout=300s"]);
 
     // As documented upstream: a path without a prefix is in the user's own cluster.
     let request = sandbox.file("request.json", "{\"spec\":{\"expirationSeconds\":1800}}");
@@ -333,7 +333,7 @@ fn webhooks_are_asked() {
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     let refused = |words: &[&str]| sandbox.kubectl_refused(Kubectl::Oldest, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     in_order(
         &refused(&["delete", "namespace", "garden-demo"]),
         &["admission webhook \"validate-namespace-deletion.gardener.cloud\" denied the request: Namespace \
@@ -370,20 +370,20 @@ fn webhooks_are_asked() {
     let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
     let deployment = "deployment/gardener-admission-controller";
     runtime(&["scale", deployment, "--replicas=0"]);
-    runtime(&["wait", "--for=delete", "pod", "-l", "role=gardener-admission-controller", "--timeout=30s"]);
+    runtime(&["wait", "--for=delete", "pod", "-l", "role=gardener-admission-controller", "--timeout=300s"]);
     in_order(
         &refused(&["-n", "garden-demo", "create", "secret", "generic", "t"]),
         &["failed calling webhook \"validate-kubeconfig-secrets.gardener.cloud\": failed to call webhook: Post \
-           \"https://gardener-admission-controller.garden/webhooks/validate-kubeconfig-secrets?timeout=10s\""],
+           \"https://gardener-admission-controller.garden/webhooks/validate-kubeconfig-secrets?timeout=300s\""],
     );
     garden(&["create", "secret", "generic", "t"]);
     runtime(&["scale", deployment, "--replicas=1"]);
-    runtime(&["rollout", "status", deployment, "--timeout=30s"]);
+    runtime(&["rollout", "status", deployment, "--timeout=300s"]);
     garden(&["-n", "garden-demo", "create", "secret", "generic", "t"]);
     // Deletion by the Project's controller is possible.
     garden(&["annotate", "project", "demo", "confirmation.gardener.cloud/deletion=true"]);
-    garden(&["delete", "project", "demo", "--timeout=30s"]);
-    garden(&["wait", "--for=delete", "namespace/garden-demo", "--timeout=30s"]);
+    garden(&["delete", "project", "demo", "--timeout=300s"]);
+    garden(&["wait", "--for=delete", "namespace/garden-demo", "--timeout=300s"]);
 }
 
 /// A user's webhook: Shoots with label `refuse` are refused, others get label `seen`.
@@ -486,11 +486,11 @@ fn a_gardenlet_that_is_gone_is_noticed() {
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     let seed = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "seed-local", &[&["-n", "garden"], words].concat());
     garden(&["apply", "-f", &manifest("shoot")]);
     let succeeded = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
-    garden(&["-n", "garden-demo", "wait", succeeded, "shoot/local", "--timeout=30s"]);
+    garden(&["-n", "garden-demo", "wait", succeeded, "shoot/local", "--timeout=300s"]);
     sandbox.terrarium(&["clock", "advance", "10m"]);
     let renewed = || {
         let lease = ["-n", "gardener-system-seed-lease", "get", "lease", "local", "-o", "jsonpath={.spec.renewTime}"];
@@ -523,7 +523,7 @@ fn a_gardenlet_that_is_gone_is_noticed() {
     assert_eq!((ready().split(' ').next(), health().as_str()), (Some("True"), "True"));
 
     seed(&["scale", "deployment/gardenlet", "--replicas=0"]);
-    seed(&["wait", "--for=delete", "pod", "-l", "role=gardenlet", "--timeout=30s"]);
+    seed(&["wait", "--for=delete", "pod", "-l", "role=gardenlet", "--timeout=300s"]);
     let gone = renewed();
     sandbox.terrarium(&["clock", "advance", "5m"]);
     assert_eq!(renewed(), gone);
@@ -536,13 +536,13 @@ fn a_gardenlet_that_is_gone_is_noticed() {
     assert_eq!(nodes.matches(" Ready ").count(), 3, "{nodes}");
 
     seed(&["scale", "deployment/gardenlet", "--replicas=1"]);
-    seed(&["rollout", "status", "deployment/gardenlet", "--timeout=60s"]);
+    seed(&["rollout", "status", "deployment/gardenlet", "--timeout=300s"]);
     sandbox.terrarium(&["clock", "advance", "2m"]);
     assert_eq!(ready(), "True GardenletReady Gardenlet is posting ready status.");
     assert_eq!(health(), "True");
     // One replaces the other: the Lease is kept.
     seed(&["rollout", "restart", "deployment/gardenlet"]);
-    seed(&["rollout", "status", "deployment/gardenlet", "--timeout=60s"]);
+    seed(&["rollout", "status", "deployment/gardenlet", "--timeout=300s"]);
     let now = renewed();
     sandbox.terrarium(&["clock", "advance", "10m"]);
     assert!(renewed() > now);
@@ -564,9 +564,9 @@ fn components_are_deployments(kubectl: Kubectl, sandbox: &Sandbox) {
         ],
     );
     runtime(&["delete", "pods", "-l", "role=gardener-scheduler"]);
-    runtime(&["rollout", "status", "deployment/gardener-scheduler", "--timeout=30s"]);
+    runtime(&["rollout", "status", "deployment/gardener-scheduler", "--timeout=300s"]);
     runtime(&["rollout", "restart", "deployment/gardener-controller-manager"]);
-    runtime(&["rollout", "status", "deployment/gardener-controller-manager", "--timeout=30s"]);
+    runtime(&["rollout", "status", "deployment/gardener-controller-manager", "--timeout=300s"]);
     runtime(&["logs", "-l", "role=gardener-controller-manager"]);
     let pods = sandbox.kubectl(kubectl, "seed-local", &["-n", "shoot--demo--local", "get", "pods"]);
     in_order(&pods, &["kube-apiserver-", "1/1", "Running"]);

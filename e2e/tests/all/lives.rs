@@ -134,7 +134,7 @@ fn every_end_of_a_component_leaves_its_reason() {
     };
     until("gardener-scheduler");
     let ready = "--for=condition=Ready";
-    let pods = ["-n", "garden", "wait", ready, "pod", "-l", "role=gardener-scheduler", "--timeout=60s"];
+    let pods = ["-n", "garden", "wait", ready, "pod", "-l", "role=gardener-scheduler", "--timeout=300s"];
     sandbox.kubectl(Kubectl::Newest, "runtime", &pods);
     signal("-STOP", &silent);
     // The clock does not wait for a participant without unread changes: this write is one that it has to read.

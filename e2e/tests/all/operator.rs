@@ -9,7 +9,7 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 use crate::support::{in_order, manifest, sandbox};
 
 /// Maximum wall time until an expected state.
-const LIMIT: TimeDelta = TimeDelta::seconds(90);
+const LIMIT: TimeDelta = TimeDelta::minutes(5);
 
 /// A landscape, accessed as its administrator.
 struct Operated<'a>(&'a Sandbox);
@@ -92,7 +92,7 @@ fn a_landscape_is_updated_in_the_legal_order() {
     ];
     in_order(&it.garden(&info), &["version: v1.120.0\n", "workloadIdentityIssuerURL: https://discovery."]);
     it.garden(&["apply", "-f", &manifest("garden")]);
-    it.garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    it.garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     it.garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
     sandbox.terrarium(&["clock", "until", "shoot/demo/local=Succeeded"]);
 
@@ -154,7 +154,7 @@ fn manual_changes_are_repaired_by_the_hourly_reconciliation() {
     sandbox.terrarium(&["clock", "advance", "31m"]);
     it.until("gardener/scheduler:v1.120.0", image);
     it.reconciled("v1.120.0");
-    it.runtime(&["rollout", "status", "deployment/gardener-scheduler", "--timeout=60s"]);
+    it.runtime(&["rollout", "status", "deployment/gardener-scheduler", "--timeout=300s"]);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn an_operator_that_must_not_run_does_no_harm() {
         // Nothing was changed, and the earlier change is reverted by setting the image back.
         assert_eq!(it.says(".status.gardener.version"), "v1.120.0");
         it.set_operator("v1.120.0");
-        it.runtime(&["rollout", "status", "deployment/gardener-operator", "--timeout=60s"]);
+        it.runtime(&["rollout", "status", "deployment/gardener-operator", "--timeout=300s"]);
     };
     let hint = "please consult https://github.com/gardener/gardener/blob/master/docs/deployment/version_skew_policy.md";
     refused(
@@ -244,7 +244,7 @@ fn a_roll_out_that_fails_says_why_and_goes_on_when_it_is_mended() {
     it.garden(&["get", "seeds"]);
     it.runtime(&["delete", "configmap", "gardener-apiserver-overrides"]);
     it.reconciled("v1.120.0");
-    it.runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
+    it.runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=300s"]);
     // The virtual garden's Kubernetes is updated after it.
     let patch = r#"{"spec":{"virtualCluster":{"kubernetes":{"version":"1.32.0"}}}}"#;
     it.runtime(&["patch", "garden", "local", "--type", "merge", "-p", patch]);
@@ -265,13 +265,13 @@ fn an_extension_is_registered_in_the_garden() {
                      resources:\n  - {kind: Extension, type: foo, clusterCompatibility: [shoot, garden]}\n  deployment:\n    \
                      extension:\n      helm: {ociRepository: {ref: 'registry.example/foo:v1.0.0'}}\n      policy: Always\n";
     it.runtime(&["apply", "-f", &sandbox.file("extension.yaml", extension)]);
-    it.runtime(&["wait", "--for=condition=Installed", "extop/extension-foo", "--timeout=30s"]);
+    it.runtime(&["wait", "--for=condition=Installed", "extop/extension-foo", "--timeout=300s"]);
     let path = "jsonpath={.spec.resources[0].clusterCompatibility} {.spec.deployment.policy}";
     let registration = ["get", "controllerregistration", "extension-foo", "-o", path];
     assert_eq!(it.garden(&registration), r#"["shoot"] Always"#);
     // A seed has it, because of its policy, and does not require it: it may be deleted.
-    it.runtime(&["wait", "--for=condition=RequiredVirtual=false", "extop/extension-foo", "--timeout=30s"]);
-    sandbox.kubectl(Kubectl::Newest, "runtime", &["delete", "extop", "extension-foo", "--timeout=30s"]);
+    it.runtime(&["wait", "--for=condition=RequiredVirtual=false", "extop/extension-foo", "--timeout=300s"]);
+    sandbox.kubectl(Kubectl::Newest, "runtime", &["delete", "extop", "extension-foo", "--timeout=300s"]);
     let gone = ["get", "controllerregistration", "extension-foo"];
     in_order(&sandbox.kubectl_refused(Kubectl::Newest, "garden", &gone), &["not found"]);
 }

@@ -35,7 +35,7 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--seeds", "2"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
-    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=300s"]);
     garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
     sandbox.terrarium(&["clock", "until", "shoot/demo/local=Succeeded"]);
     let seed = garden(&["-n", "garden-demo", "get", "shoot", "local", "-o", "jsonpath={.spec.seedName}"]);
@@ -206,7 +206,7 @@ fn an_upgrade_is_not_over_while_a_component_crash_loops() {
     in_order(&text, &["not every component is at v1.120.0: ", line]);
     in_order(&sandbox.terrarium(&["skew", "check"]), &["allowed: ", "\nnot among them: ", line]);
     scheduler("v1.120.0");
-    runtime(&["rollout", "status", "deployment/gardener-scheduler", "--timeout=60s"]);
+    runtime(&["rollout", "status", "deployment/gardener-scheduler", "--timeout=300s"]);
     in_order(
         &sandbox.terrarium(&["upgrade", "apply", "--to", "1.120"]),
         &["nothing to do: every component is at v1.120.0"],
@@ -290,12 +290,12 @@ fn an_upgrade_is_not_over_while_a_component_is_not_started() {
     assert_eq!(pods.iter().filter(|pod| container(pod)["ready"] == true).count(), 1, "the old one goes on");
     refused("gardener-controller-manager", "its image gardener/gcm:v1.120.0 is not one of this component");
     runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.120.0"]);
-    runtime(&["rollout", "status", "deployment/gardener-controller-manager", "--timeout=60s"]);
+    runtime(&["rollout", "status", "deployment/gardener-controller-manager", "--timeout=300s"]);
 
     // A workload of a user has any image.
     runtime(&["create", "deployment", "web", "--image=gardener/gcm:v1.120.0"]);
     sandbox.terrarium(&["clock", "advance", "10s", "--quiet"]);
-    runtime(&["rollout", "status", "deployment/web", "--timeout=60s"]);
+    runtime(&["rollout", "status", "deployment/web", "--timeout=300s"]);
 
     runtime(&["scale", "deployment/gardener-scheduler", "--replicas=0"]);
     until_pods(&sandbox, "role=gardener-scheduler", <[_]>::is_empty);

@@ -84,14 +84,8 @@ pub(crate) struct Facts {
     pub(crate) hibernated: bool,
     /// True if annotation `shoot.gardener.cloud/skip-readiness` is set.
     pub(crate) skip_readiness: bool,
-    /// True if backups are copied to another seed's bucket.
-    pub(crate) backup_copy: bool,
     /// True if the seed stores backups.
     pub(crate) seed_backup: bool,
-    /// True if the control plane is being restored.
-    pub(crate) restoring: bool,
-    /// True if a highly available control plane is being restored.
-    pub(crate) restoring_ha: bool,
     /// True if feature gate `NodeAgentAuthorizer` is on.
     pub(crate) node_agent_authorizer: bool,
     /// True if kube-apiserver already runs with the authorizer.

@@ -17,6 +17,9 @@ const fn task(number: u8, name: &'static str, after: &'static [u8], skip: fn(&Fa
     Task { number, name, while_hibernating: None, after, skip, effect }
 }
 
+/// Skip condition of the tasks of a control plane migration, which is not emulated.
+const ONLY_RESTORED: fn(&Facts) -> bool = |_| true;
+
 /// Number, name, predecessors, skip condition, effect.
 #[rustfmt::skip]
 pub(crate) static TASKS: [Task; 119] = [
@@ -34,24 +37,24 @@ pub(crate) static TASKS: [Task; 119] = [
     task(12, "Ensuring advertised addresses for the Shoot", &[11], |_| false, AdvertisedAddresses),
     task(13, "Deploying internal domain DNS record", &[7, 11], |f| f.hibernated, InternalDnsRecord),
     task(14, "Deploying external domain DNS record", &[7, 11], |f| f.hibernated, ExternalDnsRecord),
-    task(15, "Deploying source backup entry", &[1], |f| !f.backup_copy, BACKUP_COPIES),
-    task(16, "Waiting until the source backup entry has been reconciled", &[15], |f| f.skip_readiness || !f.backup_copy, BACKUP_COPIES),
+    task(15, "Deploying source backup entry", &[1], ONLY_RESTORED, BACKUP_COPIES),
+    task(16, "Waiting until the source backup entry has been reconciled", &[15], ONLY_RESTORED, BACKUP_COPIES),
     task(17, "Deploying backup entry", &[1, 16], |f| !f.seed_backup, BackupEntry),
     task(18, "Waiting until the backup entry has been reconciled", &[17], |f| f.skip_readiness || !f.seed_backup, AwaitBackupEntry),
-    task(19, "Copying etcd backups to new seed's backup bucket", &[4, 3, 18, 16], |f| !f.backup_copy, BACKUP_COPIES),
-    task(20, "Waiting until etcd backups are copied", &[19], |f| f.skip_readiness || !f.backup_copy, BACKUP_COPIES),
-    task(21, "Destroying copy etcd backups task resource", &[20], |f| !f.backup_copy, BACKUP_COPIES),
+    task(19, "Copying etcd backups to new seed's backup bucket", &[4, 3, 18, 16], ONLY_RESTORED, BACKUP_COPIES),
+    task(20, "Waiting until etcd backups are copied", &[19], ONLY_RESTORED, BACKUP_COPIES),
+    task(21, "Destroying copy etcd backups task resource", &[20], ONLY_RESTORED, BACKUP_COPIES),
     task(22, "Deploying main and events etcd", &[4, 3, 18, 20], |_| false, DeployComponents(&[EtcdMain, EtcdEvents])),
-    task(23, "Destroying source backup entry", &[22], |f| !f.seed_backup || !f.restoring, BACKUP_COPIES),
-    task(24, "Waiting until source backup entry has been deleted", &[23], |f| !f.seed_backup || f.skip_readiness || !f.restoring, BACKUP_COPIES),
-    task(25, "Waiting until main and event etcd report readiness", &[22], |f| (!f.restoring_ha && f.hibernated) || f.skip_readiness, AwaitComponents(&[EtcdMain, EtcdEvents])),
+    task(23, "Destroying source backup entry", &[22], ONLY_RESTORED, BACKUP_COPIES),
+    task(24, "Waiting until source backup entry has been deleted", &[23], ONLY_RESTORED, BACKUP_COPIES),
+    task(25, "Waiting until main and event etcd report readiness", &[22], |f| f.hibernated || f.skip_readiness, AwaitComponents(&[EtcdMain, EtcdEvents])),
     task(26, "Deploying extension resources before kube-apiserver", &[4, 3, 7, 9], |f| f.hibernated, DeployExtensions(BeforeKubeApiserver)),
     task(27, "Waiting until extension resources handled before kube-apiserver are ready", &[26], |f| f.hibernated || f.skip_readiness, AwaitExtensions(BeforeKubeApiserver)),
     task(28, "Deploying Kubernetes API server", &[4, 22, 25, 11, 27, 9], |_| false, DeployKubeApiserver),
     task(29, "Waiting until Kubernetes API server rolled out", &[28], |f| f.hibernated || f.skip_readiness, AwaitKubeApiserver),
     task(30, "Deploying Kubernetes API server service SNI settings in the Seed cluster", &[29], |_| false, SNI),
-    task(31, "Scaling main and events etcd after kube-apiserver is ready", &[25, 29], |f| !f.restoring_ha, RESTORED_ETCD),
-    task(32, "Waiting until main and events etcd scaled up after kube-apiserver is ready", &[31], |f| !f.restoring_ha || f.skip_readiness, RESTORED_ETCD),
+    task(31, "Scaling main and events etcd after kube-apiserver is ready", &[25, 29], ONLY_RESTORED, RESTORED_ETCD),
+    task(32, "Waiting until main and events etcd scaled up after kube-apiserver is ready", &[31], ONLY_RESTORED, RESTORED_ETCD),
     task(33, "Deploying gardener-resource-manager", &[29], |_| false, DeployComponents(&[GardenerResourceManager])),
     task(34, "Waiting until gardener-resource-manager reports readiness", &[33], |f| f.hibernated || f.skip_readiness, AwaitComponents(&[GardenerResourceManager])),
     task(35, "Deploying Kubernetes API server with node-agent-authorizer", &[34], |f| !f.node_agent_authorizer || f.authorizer_ready, DeployKubeApiserverWithAuthorizer),
