@@ -182,7 +182,7 @@ pub fn default_class<'a>(classes: impl IntoIterator<Item = &'a ObjectMeta>) -> O
 mod tests {
     use super::*;
 
-    /// "If more than one default StorageClass exists, the newest one is used".
+    /// Source: kubernetes.io, Storage Classes: default StorageClass.
     #[test]
     fn the_newest_default_class_is_the_default() {
         let class = |name: &str, is_default: &str, second: u32| {

@@ -107,8 +107,7 @@ fn a_claim_without_a_class_never_exists_where_there_is_a_default() {
     assert_eq!(class_of(claim("own", Some("slow"))), "slow");
 }
 
-/// "The volumeClaimTemplates will provide stable storage using PersistentVolumes"; "Deleting and/or scaling a StatefulSet
-/// down will not delete the volumes associated with the StatefulSet."
+/// Source: kubernetes.io, StatefulSets: `volumeClaimTemplates`, limitations.
 #[test]
 fn a_stateful_set_has_a_claim_for_each_pod_that_outlives_it() {
     let world = World::new(Options::default());
@@ -262,8 +261,7 @@ fn a_volume_is_made_where_its_first_pod_runs_and_keeps_its_pods_there() {
     assert_eq!(world.timers(), 0);
 }
 
-/// "If a user deletes a PVC in active use by a Pod, the PVC is not removed immediately. PVC removal is postponed until the
-/// PVC is no longer actively used by any Pods."
+/// Source: kubernetes.io, Persistent Volumes: storage object in use protection.
 #[test]
 fn a_claim_stays_while_a_pod_uses_it() {
     let world = World::new(Options::default());

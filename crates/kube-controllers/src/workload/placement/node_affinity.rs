@@ -109,9 +109,7 @@ mod tests {
         json!({"matchExpressions": all})
     }
 
-    /// "In, NotIn, Exists, DoesNotExist, Gt and Lt"; "If you specify multiple expressions in a single matchExpressions
-    /// field …, then the Pod can be scheduled onto a node only if all the expressions are satisfied (expressions are
-    /// ANDed)."
+    /// Source: kubernetes.io, Assigning Pods to Nodes: operators, `matchExpressions`.
     #[test]
     fn all_requirements_of_a_term_have_to_hold() {
         for (text, expected) in [
@@ -141,9 +139,7 @@ mod tests {
         }
     }
 
-    /// "If you specify multiple terms in nodeSelectorTerms …, then the Pod can be scheduled onto a node if one of the
-    /// specified terms can be satisfied (terms are ORed)." "If you specify both nodeSelector and nodeAffinity, both must
-    /// be satisfied".
+    /// Source: kubernetes.io, Assigning Pods to Nodes: `nodeSelectorTerms` and `nodeSelector`.
     #[test]
     fn one_term_is_enough_and_the_node_selector_has_to_hold_too() {
         let (yes, no) = (term("zone In a"), term("zone In b"));

@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(texts.collect::<Vec<_>>(), [skew, skew, "", no_label]);
     }
 
-    /// "ScheduleAnyway tells the scheduler to still schedule it while prioritizing nodes that minimize the skew."
+    /// Source: kubernetes.io, Pod Topology Spread Constraints: `whenUnsatisfiable: ScheduleAnyway`.
     #[test]
     fn emptier_parts_are_preferred() {
         let scores = |constraints: Value, pods: &[(&str, i64)]| {
