@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apimachinery::meta::{ManagedFieldsEntry, Time};
 use bytes::Bytes;
-use eventlog::{Expect, Verb};
+use eventlog::{Expect, Guard, Verb};
 use process::Response;
 use serde_json::Value;
 
@@ -53,6 +53,7 @@ impl Scope {
         let said = ClientEntries::of(&tree);
         let mut tries = Tries::default();
         while tries.go_on() {
+            let seen = self.server.store.position();
             let mut object = self.object(tree.clone())?;
             self.take_identity(&mut *object, name)?;
             let mut warnings = warnings.clone();
@@ -73,18 +74,15 @@ impl Scope {
                 return Err(taken.warned(warnings));
             }
             let encoded = sections(self.kind.encode(&*object));
-            let guards = std::mem::take(&mut view.guards);
             if self.context.dry_run {
                 return Ok((self.answer_unstored(201, &*object), warnings));
             }
-            let write = Write {
-                key: self.key(&name),
-                expect: Expect::Absent,
-                guards,
-                verb: Verb::Create,
-                sections: encoded,
-                volatile: false,
-            };
+            let key = self.key(&name);
+            let mut guards = std::mem::take(&mut view.guards);
+            // The UID counts the creations up to here. An object of the key that was created and deleted since has the same.
+            guards.push(Guard::Key(key.clone(), seen));
+            let write =
+                Write { key, expect: Expect::Absent, guards, verb: Verb::Create, sections: encoded, volatile: false };
             if let Some(stored) = self.append(&mut tries, write, object).await? {
                 return Ok((self.answer(201, &stored), warnings));
             }

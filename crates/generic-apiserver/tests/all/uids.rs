@@ -2,8 +2,12 @@
 //! Uids of objects that are created again, over restarts and compacted history: no two lives have the same.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use eventlog::{EventLog, MemoryLog};
+use eventlog::observed::Observed;
+use eventlog::{Append, EventLog, Expect, MemoryLog, Verb};
+use futures::FutureExt;
 use serde_json::json;
 
 use crate::support::World;
@@ -68,4 +72,34 @@ async fn a_uid_does_not_depend_on_when_the_server_started() {
         uids.insert(create(&world, "a").await);
     }
     assert_eq!(uids.len(), 1, "{uids:?}");
+}
+
+/// Another server creates and deletes the object between the decision about a creation and its entry.
+#[tokio::test]
+async fn uids_differ_although_an_object_came_between() {
+    let log = MemoryLog::new();
+    started(&log).await;
+    let (other, is_done) = (log.clone(), AtomicBool::new(false));
+    let wrapped = Observed::new(Arc::new(log.clone()), move |append: &Append| {
+        if &*append.key.name != "a" || is_done.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let first = Append { guards: Vec::new(), writer: (99, 1), ..append.clone() };
+        let created = other.append(first.clone()).now_or_never().expect("at once").expect("it is absent");
+        let deletion =
+            Append { expect: Expect::Revision(created.revision), verb: Verb::Delete, writer: (99, 2), ..first };
+        other.append(deletion).now_or_never().expect("at once").expect("it is there");
+    });
+    let world = World::over(log.clone(), Arc::new(wrapped), |builder| builder).await;
+    create(&world, "a").await;
+    let entries = log.read(eventlog::Revision(0), log.head(), None).await.expect("retained");
+    let created = entries.iter().filter(|entry| entry.verb == Verb::Create && &*entry.key.name == "a");
+    let uids: Vec<String> = created
+        .map(|entry| {
+            let text = entry.object.parts.concat();
+            let object: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+            object["metadata"]["uid"].as_str().expect("a uid").to_owned()
+        })
+        .collect();
+    assert!(uids.len() == 2 && uids[0] != uids[1], "{uids:?}");
 }

@@ -224,10 +224,19 @@ impl World {
     }
 
     pub(crate) async fn on(log: MemoryLog, more: impl FnOnce(Builder) -> Builder) -> Self {
+        Self::over(log.clone(), Arc::new(log), more).await
+    }
+
+    /// Like [`World::on`], with a server that uses `log` through a wrapper.
+    pub(crate) async fn over(
+        log: MemoryLog,
+        wrapped: Arc<dyn EventLog>,
+        more: impl FnOnce(Builder) -> Builder,
+    ) -> Self {
         let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
         let (clock, wall) = (SimulatedClock::new(start), SimulatedClock::new(start));
         let foundation = Foundation {
-            log: Arc::new(log.clone()),
+            log: wrapped,
             clock: Clock::new(clock.clone()),
             wall: Clock::new(wall.clone()),
             random: Random::new(1),
