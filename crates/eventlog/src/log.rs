@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use crate::entry::{Actor, Entry, Key, Revision, Sections, Verb};
 
 /// Maximum number of guards of an append.
-pub const MAX_GUARDS: usize = 8;
+pub const MAX_GUARDS: usize = 16;
 
 /// Maximum number of bytes of an object, all sections together: 1.5 MiB, etcd's default.
 pub const MAX_OBJECT_BYTES: usize = 3 * 512 * 1024;
@@ -25,7 +25,7 @@ pub enum Expect {
     Revision(Revision),
 }
 
-/// Expectation on other keys: "unchanged since" of what admission read. At most 8 per append.
+/// Expectation on other keys: "unchanged since" of what admission read. At most [`MAX_GUARDS`] per append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// The object's last change is not after the revision (and it still exists or not, as it was then). Volatile
@@ -77,7 +77,7 @@ pub enum AppendError {
     /// A guard does not hold: run admission again.
     #[error("what the decision rests on has changed")]
     GuardFailed,
-    /// More than 8 guards, or an object above the limit.
+    /// More than [`MAX_GUARDS`] guards, or an object above the limit.
     #[error("the change is too large")]
     TooLarge,
     /// The log is closed.

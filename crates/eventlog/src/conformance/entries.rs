@@ -81,7 +81,7 @@ pub async fn volatile_entries_fail_no_guard(log: &impl EventLog) {
     done(log, guarded(in_cluster("other", put("c", 1)), collection)).await;
 }
 
-/// More than 8 guards, or more than 1.5 MiB, are refused.
+/// More than [`MAX_GUARDS`] guards, or more than 1.5 MiB, are refused.
 pub async fn guards_are_limited_in_number_and_objects_in_size(log: &impl EventLog) {
     let guard = Guard::Key(Key::new("garden", "example/things", "ns", "b"), Revision(0));
     let with = |count: usize| Append { guards: vec![guard.clone(); count], ..put("a", 1) };
