@@ -11,8 +11,7 @@
 //! It is only a server: [`Webhooks::call`] answers requests, over HTTPS in a landscape. The inputs of a decision are
 //! read per request, so a process without requests costs nothing.
 //!
-//! Unlike upstream: the other webhooks and the seed authorizer do not exist yet, and inputs are never read from a
-//! cache.
+//! **Deliberately absent**: the other webhooks of upstream and the seed authorizer. Inputs are never read from a cache.
 //!
 //! **Invariants.** The rules are `domain::admission::webhooks`. No state, no timers, no reconcile loops.
 //!

@@ -161,12 +161,11 @@ impl World {
     pub fn description(&self, outcome: &Outcome) -> String {
         let failures = self.sandbox.folder().join(outcome.client.replace(' ', "-")).join("failures");
         let shoot = std::fs::read_to_string(failures).unwrap_or_default();
-        let mut text = format!("{shoot}\n{}", self.sandbox.terrarium(&["status"]));
-        for command in [&["clock"][..], &["doctor"]] {
-            let output = self.sandbox.try_terrarium(command).unwrap_or_else(std::convert::identity);
-            let _ = write!(text, "\n{output}");
-        }
-        text
+        let commands = ["status", "clock", "doctor"].map(|command| {
+            // The host may be what has failed.
+            self.sandbox.try_terrarium(&[command]).unwrap_or_else(std::convert::identity)
+        });
+        format!("{shoot}\n{}", commands.join("\n"))
     }
 
     fn program(&self, program: &str, file: &str) -> Command {

@@ -6,7 +6,7 @@
 //! | it has become illegal | reports that in its log, to its kubelet (its pod is not ready) and in an Event, and starts no new work ([`process::Tasks::pause`]) |
 //! | it is legal again | reports that once, is ready, and continues with the work that waited |
 //!
-//! Where the rules only warn, it reports in its log and in an Event, and goes on.
+//! If the rules only warn, it reports the violation in its log and in an Event, and continues.
 //!
 //! Work in progress is completed; its Leases and heartbeats go on. A process that cannot read the registry uses the
 //! state that it read last.

@@ -35,6 +35,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Requires that the object of a key did not change since the view was taken.
+    pub(crate) fn guard_key_since(&mut self, key: Key) {
+        self.guard(Guard::Key(key, self.position));
+    }
+
     pub(crate) fn stored(&self, id: CollectionId, namespace: &str, name: &str) -> Option<Arc<stored::Stored>> {
         self.store.get(id, &stored::path(self.cluster, namespace, name))
     }
@@ -59,8 +64,7 @@ impl Snapshot for View<'_> {
     }
 
     fn guard_key(&mut self, group: &str, plural: &str, namespace: &str, name: &str) {
-        let key = Key::new(self.cluster, &format!("{group}/{plural}"), namespace, name);
-        self.guard(Guard::Key(key, self.position));
+        self.guard_key_since(Key::new(self.cluster, &format!("{group}/{plural}"), namespace, name));
     }
 
     fn guard_collection(&mut self, group: &str, plural: &str) {

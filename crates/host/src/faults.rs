@@ -2,7 +2,7 @@
 //! Faults that act on processes: crashes, and requests that get no answer.
 //!
 //! ```text
-//! Fault ──▶ follow ──▶ Faults ──▶ front: a request of a process that is cut off is answered with "nobody is there",
+//! Fault ──▶ follow ──▶ Faults ──▶ front: requests of a process that is cut off fail as if no server listened,
 //!                        │                  and its watches end when that begins
 //!                        ├──────▶ heartbeats and instances: a process that is cut off does not renew, and gets no requests
 //!                        └──────▶ pods: a process that a crash fault selects is killed

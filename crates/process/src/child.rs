@@ -7,7 +7,7 @@
 //! | standard output | lines of JSON, [`ChildMessage`]: one when the process is ready, one for each panic that it survives, and one whenever it becomes unready or ready again |
 //! | standard error | log lines and errors |
 //!
-//! The process ends within [`LAST_WORDS`] of wall time after its standard input has ended, even if a task is still
+//! The process ends within [`EXIT_GRACE_PERIOD`] of wall time after its standard input has ended, even if a task is still
 //! running: no parent leaves processes behind, even if it was killed. Exit code 0: the process was stopped; otherwise
 //! the last line has the reason.
 //!
@@ -40,7 +40,7 @@ use crate::reports::ReportsOver;
 use crate::{Context, Exit, Identity, Output, Transport, TransportError};
 
 /// Wall time between the end of standard input and the end of the process.
-pub const LAST_WORDS: Duration = Duration::from_secs(1);
+pub const EXIT_GRACE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Path at which a process that the host did not start requests its assignment: `POST`, a [`Joining`], answered with an
 /// [`Assignment`]. The user must be an administrator of cluster `runtime`, and so may start pods there, too.
@@ -289,7 +289,7 @@ fn watch_for_the_end(ended: oneshot::Sender<()>) {
 /// Ends the process at the end of its grace period, even if the component still runs.
 fn last_words() {
     end_within(
-        LAST_WORDS,
+        EXIT_GRACE_PERIOD,
         "standard input was closed, because the process that started this one has ended or stops it; not everything ended in time",
     );
 }

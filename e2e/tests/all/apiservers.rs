@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use chrono::TimeDelta;
 use clock::Clock;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
@@ -13,15 +12,12 @@ use process::transport::full;
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use crate::support::{administrator, container, manifest, sandbox, send, signal, until_pods, until_pods_in};
+use crate::support::{LIMIT, administrator, container, manifest, sandbox, send, signal, until_pods, until_pods_in};
 
 /// Number of concurrent writing clients.
 const CLIENTS: usize = 4;
 /// Number of writes of each client that are answered, before the kill and after it.
 const WRITES: usize = 20;
-/// Maximum wall time of each step.
-const LIMIT: TimeDelta = TimeDelta::minutes(5);
-
 const EXPOSURE_CLASSES: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses";
 
 /// Writes until it is stopped and has enough answers; returns the acknowledged names.

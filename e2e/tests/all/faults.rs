@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Injected faults in a landscape of real processes, and the output and actions of a user.
 
-use chrono::TimeDelta;
 use clock::Clock;
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use crate::support::{in_order, manifest, sandbox};
+use crate::support::{LIMIT, in_order, manifest, sandbox};
 
 const TASK: &str = "task=Deploying Shoot infrastructure";
 const MAINTENANCE_OPERATION: &str = "maintenance.gardener.cloud/operation";
@@ -91,9 +90,6 @@ fn a_failed_shoot_is_seen_maintained_and_retried() {
     assert_eq!(get(".metadata.generation"), (retried + 1).to_string());
     assert_eq!(get(".status.lastOperation.state"), "Succeeded");
 }
-
-/// Maximum wall time of each step.
-const LIMIT: TimeDelta = TimeDelta::minutes(5);
 
 /// Repeats a question until its answer is right; returns the answer.
 #[track_caller]

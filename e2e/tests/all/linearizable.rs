@@ -86,7 +86,8 @@ impl States {
         let revision = state.1;
         let is_deleted = event["type"] == "DELETED";
         if is_deleted {
-            self.deletions.insert(state.0.clone(), revision);
+            let earlier = self.deletions.insert(state.0.clone(), revision);
+            assert_eq!(earlier, None, "two objects have the same UID: {event}");
         }
         self.objects.entry(name).or_default().insert(revision, (!is_deleted).then_some(state));
     }
@@ -130,7 +131,8 @@ impl States {
             }
             Answer::Deleted(uid) => self.deletions.get(uid).copied().filter(|revision| *revision > bound),
             Answer::Read(state) => {
-                self.first(object, bound.max(state.1), |_| true).filter(|at| self.at(object, *at) == Some(state))
+                let at = bound.max(state.1);
+                (self.at(object, at) == Some(state)).then_some(at)
             }
             // Revisions of other collections may lie between the list's and the bound.
             Answer::Listed(revision, objects) => {

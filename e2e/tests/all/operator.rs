@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! gardener-operator: it deploys the control plane, updates a landscape in the legal order, and refuses illegal versions.
 
-use chrono::TimeDelta;
 use clock::Clock;
 use serde_json::Value;
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use crate::support::{in_order, manifest, sandbox};
-
-/// Maximum wall time until an expected state.
-const LIMIT: TimeDelta = TimeDelta::minutes(5);
+use crate::support::{LIMIT, in_order, manifest, sandbox};
 
 /// A landscape, accessed as its administrator.
 struct Operated<'a>(&'a Sandbox);

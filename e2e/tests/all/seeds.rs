@@ -2,14 +2,10 @@
 //! Seeds that are added while a landscape runs: one whose Gardenlet the operator deploys, one that is a Shoot; and leader
 //! election among several processes of a component.
 
-use chrono::TimeDelta;
 use clock::Clock;
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use crate::support::{in_order, manifest, sandbox};
-
-/// Maximum wall time until an expected state.
-const LIMIT: TimeDelta = TimeDelta::minutes(5);
+use crate::support::{LIMIT, in_order, manifest, sandbox};
 
 fn garden(sandbox: &Sandbox, words: &[&str]) -> String {
     sandbox.kubectl(Kubectl::Newest, "garden", &[&["-n", "garden"], words].concat())

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Versions that the rules refuse: components that run already, and exceptions by an administrator.
 
-use chrono::TimeDelta;
 use clock::Clock;
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use crate::support::{in_order, manifest, sandbox};
-
-/// Maximum wall time of each step.
-const LIMIT: TimeDelta = TimeDelta::minutes(5);
+use crate::support::{LIMIT, in_order, manifest, sandbox};
 
 /// Returns the Lease of a gardener-apiserver that does not exist.
 fn lease(sandbox: &Sandbox, version: &str) -> String {

@@ -33,9 +33,8 @@ const BEFORE_FREE_WHO: [&str; 20] = [
 const PARTICIPLES: [&str; 10] =
     ["Told", "Said", "Given", "Asked", "Wanted", "Known", "Heard", "Seen", "Found", "Taken"];
 
-/// First and last words of names of functions that are clauses.
-const CLAUSES: [&str; 10] =
-    ["who", "whom", "whose", "what", "whether", "how", "nobody", "somebody", "everybody", "anew"];
+/// First words of names of functions that are clauses.
+const QUESTIONS: [&str; 6] = ["who", "whom", "whose", "what", "whether", "how"];
 
 /// Files and what they may contain: names of users in expected answers, titles of files, keys of draws.
 const EXCEPTIONS: [(&str, &str); 7] = [
@@ -155,11 +154,11 @@ fn declared<'a>(code: &'a str, keyword: &str) -> Option<&'a str> {
     }
 }
 
-/// True if a function's name begins with a question word, or has a personal word in it.
+/// True if a function's name begins with a question word, or has a rare word or `who` in it.
 fn is_clause(name: &str) -> bool {
     let mut words = name.split('_');
-    let is_question = words.next().is_some_and(|first| CLAUSES[..6].contains(&first)) && name.contains('_');
-    is_question || words.any(|word| matches!(word, "who" | "whom") || CLAUSES[6..].contains(&word))
+    let is_question = words.next().is_some_and(|first| QUESTIONS.contains(&first)) && name.contains('_');
+    is_question || words.any(|word| word == "who" || RARE.contains(&word))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apimachinery::meta::{ManagedFieldsEntry, Time};
 use bytes::Bytes;
-use eventlog::{Expect, Guard, Verb};
+use eventlog::{Expect, Verb};
 use process::Response;
 use serde_json::Value;
 
@@ -53,7 +53,6 @@ impl Scope {
         let said = ClientEntries::of(&tree);
         let mut tries = Tries::default();
         while tries.go_on() {
-            let seen = self.server.store.position();
             let mut object = self.object(tree.clone())?;
             self.take_identity(&mut *object, name)?;
             let mut warnings = warnings.clone();
@@ -78,9 +77,10 @@ impl Scope {
                 return Ok((self.answer_unstored(201, &*object), warnings));
             }
             let key = self.key(&name);
-            let mut guards = std::mem::take(&mut view.guards);
-            // The UID counts the creations up to here. An object of the key that was created and deleted since has the same.
-            guards.push(Guard::Key(key.clone(), seen));
+            // The UID counts the creations that the view has. An object of this key that was created and deleted since has
+            // the same UID.
+            view.guard_key_since(key.clone());
+            let guards = std::mem::take(&mut view.guards);
             let write =
                 Write { key, expect: Expect::Absent, guards, verb: Verb::Create, sections: encoded, volatile: false };
             if let Some(stored) = self.append(&mut tries, write, object).await? {

@@ -348,7 +348,7 @@ async fn stop_a_live_lock(mut world: World) {
     let (object, actor) = (":/configmaps/default/ball was written 65 times", "last by toy");
     assert!(live_lock.contains(object) && live_lock.ends_with(actor), "{live_lock}");
     assert_eq!(state.target, None);
-    // The user who removes the cause may resume time.
+    // Time may be resumed once the cause is removed.
     balls.delete("ball", &DeleteOptions::default()).await.expect("deleted");
     assert_eq!(world.clock.advance(further, TimeDelta::zero()).await, Ok(further));
     assert_eq!(world.clock.state().live_lock, None);

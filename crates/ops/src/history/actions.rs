@@ -21,7 +21,7 @@ use super::changes::{Change, cut, short};
 /// Sentence about a maintenance run that changed nothing.
 pub const NOTHING_TO_DO: &str = "maintained: nothing to do";
 /// Maximum number of characters of a process's last line.
-const LAST_WORDS: usize = 100;
+const MAX_LAST_LINE: usize = 100;
 
 /// A changed object.
 #[derive(Clone, Copy, Debug)]
@@ -291,7 +291,7 @@ fn ended(found: &RuleMatch<'_>) -> Option<String> {
         (signal, code) => format!("was ended by signal {signal} (exit code {code})"),
     };
     let words = end["message"].as_str().unwrap_or_default().trim().lines().last().unwrap_or_default();
-    let words = if words.is_empty() { String::new() } else { format!(": {}", cut(words.trim(), LAST_WORDS)) };
+    let words = if words.is_empty() { String::new() } else { format!(": {}", cut(words.trim(), MAX_LAST_LINE)) };
     Some(format!("{} {how}{words}", found.process()))
 }
 

@@ -18,8 +18,8 @@ use process::transport::full;
 use serde_json::Value;
 use terrarium_e2e::sandbox::{Kubectl, Sandbox, binaries};
 
-/// Wall time for which a test waits for pods.
-const LIMIT: TimeDelta = TimeDelta::minutes(5);
+/// Maximum wall time until an expected state: disks and machines stall.
+pub(crate) const LIMIT: TimeDelta = TimeDelta::minutes(5);
 
 /// Creates a sandbox in a folder of the test's own. Tests run concurrently: no two may use the same one.
 pub(crate) fn sandbox(name: &str) -> Sandbox {

@@ -119,7 +119,7 @@ async fn pass(gardenlet: Arc<Gardenlet>, key: ObjectKey, is_first: bool) -> Resu
     }
     match reconcile::operation_type(&shoot) {
         OperationType::Delete => operation::delete(gardenlet, shoot, &key).await,
-        // The flows of control plane migration between seeds are not implemented yet.
+        // Control plane migration between seeds is not emulated.
         OperationType::Migrate | OperationType::Restore => Ok(Requeue::OnChange),
         operation => {
             ensure_finalizer(&gardenlet, &shoot).await?;
