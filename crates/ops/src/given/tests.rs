@@ -245,7 +245,7 @@ fn ten_unknown_fields_of_an_object_are_noted_and_nothing_is_refused() {
 }
 
 #[test]
-fn an_unknown_field_that_may_decide_is_refused_whoever_insists() {
+fn an_unknown_decisive_field_is_refused_despite_force() {
     for (text, part, other, line, field) in [
         (PROFILE, "{version: 1.31.2}", "{version: 1.31.2, stages: []}", 8, "spec.kubernetes.versions[0].stages"),
         (PROFILE, "{version: 2.0.0}", "{version: 2.0.0, ends: x}", 13, "spec.machineImages[0].versions[0].ends"),
