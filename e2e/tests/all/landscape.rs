@@ -374,7 +374,7 @@ fn webhooks_are_asked() {
     in_order(
         &refused(&["-n", "garden-demo", "create", "secret", "generic", "t"]),
         &["failed calling webhook \"validate-kubeconfig-secrets.gardener.cloud\": failed to call webhook: Post \
-           \"https://gardener-admission-controller.garden/webhooks/validate-kubeconfig-secrets?timeout=300s\""],
+           \"https://gardener-admission-controller.garden/webhooks/validate-kubeconfig-secrets?timeout=10s\""],
     );
     garden(&["create", "secret", "generic", "t"]);
     runtime(&["scale", deployment, "--replicas=1"]);
