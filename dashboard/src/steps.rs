@@ -19,8 +19,8 @@ use clock::TimerClass;
 use eventlog::{Entry, Message as Changed, Verb};
 use futures::{FutureExt, StreamExt};
 use http::Method;
-use ops::goal::DELETED;
 use ops::history::entry::tree;
+use ops::instant::goal::DELETED;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
 

@@ -77,8 +77,8 @@ impl View {
         if let Ok(Some(version)) = release::running(&context).await {
             self.gardener = version;
         }
-        let gates = ops::fleet::manager_gates(&context).await;
-        self.disables_nginx_ingress = ops::forecast::disables_nginx_ingress(self.release(), &gates);
+        let gates = ops::upgrade::fleet::manager_gates(&context).await;
+        self.disables_nginx_ingress = ops::gates::disables_nginx_ingress(self.release(), &gates);
         self
     }
 

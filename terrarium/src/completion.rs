@@ -22,10 +22,10 @@ use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 use domain::fault::KINDS;
 use domain::garden::components::Program;
+use ops::explain::words::WORDS;
 use ops::names::clusters::NamedCluster;
 use ops::names::shoots::{self, ShootName};
 use ops::read;
-use ops::words::WORDS;
 use process::Transport;
 
 use crate::Arguments;

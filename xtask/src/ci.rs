@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! All checks, in the order in which failures are cheapest to find.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -12,17 +12,11 @@ use terrarium_e2e::compatibility::{self, World};
 use terrarium_e2e::sandbox::Sandbox;
 use terrarium_e2e::schemas;
 
-use crate::tidy;
+use crate::{root, tidy};
 
 /// Environment variable with the number of tests of a binary that run at once. Default: one more than the number of cores,
 /// since end-to-end tests also wait for disks and processes.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
-
-/// Root of the workspace.
-pub(crate) fn root() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    manifest.parent().unwrap_or(manifest).to_owned()
-}
 
 /// Runs every check; `long` explores more schedules, compares forecasts with more landscapes, drains nodes in more of them,
 /// injects a fault into every file operation of a log, and kills landscapes more often.

@@ -9,6 +9,7 @@ mod ci;
 mod kubernetes_gates;
 mod tidy;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
@@ -25,6 +26,12 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                   checkout of Gardener
   bench [simulation|rollout|processes|forecast|dashboard] [quick|full]
                   build and run the benchmarks: one table each, and JSON as the last line";
+
+/// Root of the workspace.
+fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_owned()
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -22,6 +22,7 @@
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
 //! - [`forecast`] the maintenance of a Shoot over a stretch of time, and the reasons for or against each version.
 //! - [`garden`] the rules by which gardener-operator reconciles a Garden.
+//! - [`gardener_version`] versions of Gardener.
 //! - [`generation`] changes that raise the generation of other kinds than the Shoot.
 //! - [`hibernation`] schedules by which Shoots are hibernated and woken up.
 //! - [`in_place`] pools that are updated in place, in the status of a Shoot.
@@ -40,6 +41,7 @@
 //! - [`rotation`] effect of a run of gardenlet on the state of credentials that rotate.
 //! - [`seed_checks`] conditions of a Seed that follow from its extensions and backup buckets.
 //! - [`seed_lifecycle`] Seeds and Shoots whose gardenlet does not renew its Lease.
+//! - [`shoot_facts`] properties of a Shoot's spec.
 //! - [`skew`] versions of Gardener that may run alongside each other, and the knowledge of each release.
 //! - [`upgrade`] the order of a landscape's update to another version of Gardener, and the changes that this causes.
 //! - [`validation`] static validation per kind.
@@ -67,6 +69,7 @@ pub mod fault;
 pub mod features;
 pub mod forecast;
 pub mod garden;
+pub mod gardener_version;
 pub mod generation;
 pub mod hibernation;
 pub mod in_place;
@@ -87,6 +90,7 @@ pub mod rotation;
 pub mod seed_checks;
 pub mod seed_lifecycle;
 pub mod seed_readiness;
+pub mod shoot_facts;
 pub mod skew;
 pub mod upgrade;
 pub mod validation;

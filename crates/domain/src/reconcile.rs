@@ -14,6 +14,7 @@ use crate::last_operation::OperationType;
 use crate::maintenance::upcoming;
 use crate::release::Releases;
 use crate::rotation;
+use crate::shoot_facts::{has_ssh_access, is_confined, is_hibernation_enabled};
 use crate::window::Span;
 
 /// Releases whose gardenlet gives a Shoot that it skips a Pending operation if it has none, so that operations by
@@ -107,22 +108,6 @@ fn spec_counts(old: &ShootSpec, new: &ShootSpec) -> bool {
 
 fn needs_force_deletion(shoot: &Shoot) -> bool {
     annotations::is_true(&shoot.metadata.annotations, annotation::CONFIRMATION_FORCE_DELETION)
-}
-
-/// Returns true if changes of the spec wait for the maintenance time window.
-pub fn is_confined(spec: &ShootSpec) -> bool {
-    spec.maintenance.as_ref().and_then(|maintenance| maintenance.confine_spec_update_rollout) == Some(true)
-}
-
-/// Returns true if the spec enables hibernation.
-pub fn is_hibernation_enabled(spec: &ShootSpec) -> bool {
-    spec.hibernation.as_ref().and_then(|hibernation| hibernation.enabled) == Some(true)
-}
-
-/// Returns true if the Shoot's nodes have SSH access: it has workers, and access is not disabled.
-pub fn has_ssh_access(spec: &ShootSpec) -> bool {
-    let switch = spec.provider.workers_settings.as_ref().and_then(|settings| settings.ssh_access.as_ref());
-    !spec.provider.workers.is_empty() && switch.is_none_or(|ssh_access| ssh_access.enabled)
 }
 
 /// Returns the operation that gardenlet performs on a Shoot next.

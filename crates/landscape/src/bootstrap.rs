@@ -15,8 +15,7 @@ use process::Context;
 
 use crate::extensions::EXTENSIONS;
 use crate::failure::Failure;
-use crate::options::{INTERNAL_DOMAIN, Options};
-use crate::start::DEFAULT_DOMAIN;
+use crate::options::{DEFAULT_DOMAIN, INTERNAL_DOMAIN, Options};
 
 /// Creates all initial objects.
 pub async fn prepare(admin: &Context, options: &Options) -> Result<(), Failure> {

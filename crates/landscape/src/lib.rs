@@ -20,12 +20,10 @@ pub mod options;
 pub mod preset;
 pub mod runtime;
 mod served;
-mod start;
 pub mod wait;
 
 pub use bootstrap::{prepare, prepare_clusters, prepare_extensions};
 pub use component::{Component, user_of};
 pub use failure::Failure;
 pub use landscape::{Counts, Landscape, Line, Memory};
-pub use options::{GARDENER_VERSION, INTERNAL_DOMAIN, Options, Sync};
-pub use start::DEFAULT_DOMAIN;
+pub use options::{DEFAULT_DOMAIN, GARDENER_VERSION, INTERNAL_DOMAIN, Options, Sync};

@@ -13,6 +13,9 @@ use domain::validation::shoot::Gates;
 /// Default version of Gardener that a landscape emulates.
 pub const GARDENER_VERSION: &str = domain::skew::releases::EMULATED;
 
+/// Parent domain of Shoots without a domain of their own.
+pub const DEFAULT_DOMAIN: &str = "sandbox.example.org";
+
 /// Internal domain of the landscape's Shoots.
 pub const INTERNAL_DOMAIN: &str = "internal.sandbox.example.org";
 

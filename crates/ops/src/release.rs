@@ -25,8 +25,8 @@ use domain::skew::{GardenerVersion, lease, releases};
 use process::Context;
 use serde_json::{Value, json};
 
+use crate::names::name_of;
 use crate::spelling::{first_of, plural};
-use crate::world::name_of;
 
 /// Oldest release whose fields and resources are known.
 const OLDEST: Release = Release(80);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::maintenance::upcoming;
 use http::Method;
-use ops::goal::{self, DELETED, FAR, Until};
+use ops::instant::goal::{self, DELETED, FAR, Until};
 use ops::instant::{When, duration};
 use ops::names::shoots::ShootName;
 use serde_json::json;

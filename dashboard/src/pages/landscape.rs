@@ -17,14 +17,14 @@ use controller::Error;
 use domain::skew::{Component, GardenerVersion, Instance, library};
 use domain::upgrade::Step;
 use maud::{Markup, html};
-use ops::components::{Row, State, pods_of, problem, rolls, version_of};
-use ops::fleet::{self, Fleet};
+use ops::explain::words;
 use ops::past::resource;
 use ops::past::rows::ShootRow;
-use ops::skew::{self, Cell};
 use ops::spelling::{counted, first_of};
+use ops::upgrade::components::{Row, State, pods_of, problem, rolls, version_of};
+use ops::upgrade::fleet::{self, Fleet};
+use ops::upgrade::skew::{self, Cell};
 use ops::upgrade::{Planned, shown};
-use ops::words;
 
 use super::clusters::source::Source;
 use crate::frame::{Page, Section};

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::forecast::{self, Change, Course, Offer, Settings};
 use domain::window::Span;
-use ops::forecast::{gates_for, pool_forms};
+use ops::gates::{gates_for, pool_forms};
 
 use crate::view::View;
 
@@ -38,7 +38,7 @@ pub fn changes_and_next(
     let offer = Offer { name: String::new(), first: offered.clone(), changes: Vec::new() };
     with_course(view, shoot, &offer, until, |course, settings| {
         let is_quiet = course.changes.is_empty();
-        let next = is_quiet.then(|| ops::unmoved::later(&course.next_change(&offer, settings))).flatten();
+        let next = is_quiet.then(|| ops::forecast::unmoved::later(&course.next_change(&offer, settings))).flatten();
         (course.changes, next)
     })
 }

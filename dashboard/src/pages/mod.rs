@@ -3,7 +3,7 @@
 //!
 //! **Tour.** [`clusters`] all Shoots; [`cluster`] one; [`create`] a new one; [`versions`] the life cycle of versions;
 //! [`landscape`] Gardener itself; [`time`] the clock and the log; [`forecast`] forecast of maintenance; [`faults`] injected
-//! faults; [`world`] objects that several pages read, [`maintenance`] the forecast of one Shoot, [`life`] times of an object's
+//! faults; [`inventory`] objects that several pages read, [`maintenance`] the forecast of one Shoot, [`life`] times of an object's
 //! existence.
 
 pub mod cluster;
@@ -11,12 +11,12 @@ pub mod clusters;
 pub mod create;
 pub mod faults;
 pub mod forecast;
+pub mod inventory;
 pub mod landscape;
 mod life;
 pub mod maintenance;
 pub mod time;
 pub mod versions;
-pub mod world;
 
 use std::fmt;
 

@@ -2,7 +2,7 @@
 //! Lines as a list. Fields in them are links to their history in the log.
 
 use maud::{Markup, html};
-use ops::lines::{About, Line, Words};
+use ops::explain::lines::{About, Line, Words};
 
 use crate::input::encoded;
 use crate::view::View;

@@ -14,11 +14,11 @@ use apimachinery::meta::TextMap;
 use apimachinery::meta::{ByteString, DeleteOptions, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ListOptions, ObjectKey, Requeue, Store};
-use domain::reconcile::is_hibernation_enabled;
 use domain::rollout::in_place::{self, Reason};
 use domain::rollout::replicas::Situation;
 use domain::rollout::wanted::{self, DesiredDeployment};
 use domain::rollout::worker_wait::{self, Awaited, Wait, is_updated};
+use domain::shoot_facts::is_hibernation_enabled;
 use domain::worker_pool::{HashInputs, UpdateStrategy, manual_rollout};
 use parking_lot::Mutex;
 

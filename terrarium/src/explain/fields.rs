@@ -9,7 +9,7 @@
 use api::constants::{annotation, operation, task, update_strategy};
 use api::joined;
 
-use ops::words::{Word, word};
+use ops::explain::words::{Word, word};
 
 const SHOOT: &str = "field of a Shoot";
 const PROFILE: &str = "field of a CloudProfile";

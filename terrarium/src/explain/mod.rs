@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium explain`: meaning and origin of a word that a landscape uses, and advice.
 //!
-//! It works without a landscape. Words of Gardener are in [`ops::words`], [`fields`] and [`releases`], one row each; other
+//! It works without a landscape. Words of Gardener are in [`ops::explain::words`], [`fields`] and [`releases`], one row each; other
 //! feature gates are in [`gates`], and tasks are those of the flows.
 
 mod fields;
@@ -16,9 +16,9 @@ use crate::failure::Failure;
 use crate::output::{Form, Output};
 use fields::{COMPONENT, FIELDS};
 use gates::Gate;
+use ops::explain::words::{WORDS, Word};
 use ops::names::components::is_meant;
 use ops::spelling::distance;
-use ops::words::{WORDS, Word};
 use releases::RELEASES;
 
 /// Number of words that are offered for an unknown one.

@@ -9,7 +9,7 @@
 use api::constants::{annotation, classification, condition, label, operation};
 use api::joined;
 
-use ops::words::{Word, word};
+use ops::explain::words::{Word, word};
 
 const SHOOT: &str = "field of a Shoot";
 const STATUS: &str = "field of a Shoot's status";

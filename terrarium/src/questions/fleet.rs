@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Versions of a landscape ([`ops::fleet`]), from files or a running landscape.
+//! Versions of a landscape ([`ops::upgrade::fleet`]), from files or a running landscape.
 
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
-use ops::fleet::{self, Fleet};
 use ops::manifests;
+use ops::upgrade::fleet::{self, Fleet};
 
 use crate::failure::Failure;
 use crate::live::client::Client;

@@ -8,16 +8,17 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use clock::{Clock, Random};
 use domain::profile::Profile;
+use ops::forecast::rows::Row;
+use ops::forecast::summary;
+use ops::forecast::what_if::{self, Auto, Classify, Expire};
 use ops::forecast::{Forecast, Only};
-use ops::given::{DecodedManifests, Reading};
 use ops::instant::When;
+use ops::inventory::Inventory;
+use ops::inventory::{DecodedManifests, Reading};
 use ops::names::shoots::{self, ShootName};
 use ops::release::Chosen;
-use ops::rows::Row;
+use ops::show;
 use ops::spelling::counted;
-use ops::what_if::{self, Auto, Classify, Expire};
-use ops::world::World;
-use ops::{show, summary};
 use process::{Context, Identity, Tasks};
 
 use super::rows::{self, Form};
@@ -127,52 +128,60 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let rules = arguments.profile.as_ref().or_else(|| facts.map(|facts| &facts.profile));
     let rules = rules.and_then(|name| Profile::named(name)).unwrap_or_default();
     let projects = landscape.as_ref().map(|landscape| landscape.projects.clone()).unwrap_or_default();
-    let (mut world, chosen) = match landscape {
+    let (mut inventory, chosen) = match landscape {
         None => {
             let given = DecodedManifests::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
             let chosen = Chosen::for_shoots(arguments.release.version(), given.shoots());
-            (given.world(Reading { random: &random, now: from, rules, release: chosen.release }), chosen)
+            (given.inventory(Reading { random: &random, now: from, rules, release: chosen.release }), chosen)
         }
-        Some(OfLandscape { world, facts, chosen, .. }) if world.shoots.is_empty() && arguments.explain.is_none() => {
+        Some(OfLandscape { inventory, facts, chosen, .. })
+            if inventory.shoots.is_empty() && arguments.explain.is_none() =>
+        {
             // An empty result is an answer: no row in each form.
             output.note(&format!("note: landscape {} has no Shoot", facts.name));
-            return print(&Forecast::of(&world, from, until, &random), arguments, &chosen, output);
+            return print(&Forecast::of(&inventory, from, until, &random), arguments, &chosen, output);
         }
-        Some(OfLandscape { world, chosen, .. }) => (world, chosen),
+        Some(OfLandscape { inventory, chosen, .. }) => (inventory, chosen),
     };
     tell(&chosen, output);
     if !arguments.feature_gates.is_empty() {
-        let gates = ops::forecast::manager_gates(&chosen.version, &arguments.feature_gates)?;
-        world.disables_nginx_ingress = ops::forecast::disables_nginx_ingress(world.release, &gates);
+        let gates = ops::gates::manager_gates(&chosen.version, &arguments.feature_gates)?;
+        inventory.disables_nginx_ingress = ops::gates::disables_nginx_ingress(inventory.release, &gates);
     }
-    if world.shoots.is_empty() && !arguments.files.is_empty() {
-        accept(&world, arguments.force, output)?;
+    if inventory.shoots.is_empty() && !arguments.files.is_empty() {
+        accept(&inventory, arguments.force, output)?;
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
     }
-    let refused =
-        what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify, rules, world.release, from)?;
-    what_if::apply_to_shoots(&mut world.shoots, &arguments.auto)?;
-    world.complete(from);
-    accept(&world, arguments.force, output)?;
+    let refused = what_if::apply(
+        &mut inventory.cloud_profiles,
+        &arguments.expire,
+        &arguments.classify,
+        rules,
+        inventory.release,
+        from,
+    )?;
+    what_if::apply_to_shoots(&mut inventory.shoots, &arguments.auto)?;
+    inventory.complete(from);
+    accept(&inventory, arguments.force, output)?;
     if let Some(first) = refused.iter().find(|refused| refused.is_of_stages && !arguments.force) {
         return Err(Failure::input(&first.what, first.advice));
     }
     for refused in &refused {
         output.note(&format!("warning: {refused}"));
     }
-    let explained = arguments.explain.as_ref().map(|shoot| shoot.object_in(&world, &projects));
+    let explained = arguments.explain.as_ref().map(|shoot| shoot.object_in(&inventory.shoots, &projects));
     if let Some(name) = &explained {
-        world.only(name)?;
+        inventory.only(name)?;
     }
-    world.note_windows();
-    world.note_unoffered();
-    let forecast = Forecast::of(&world, from, until, &random);
-    for note in &world.notes {
+    inventory.note_windows();
+    inventory.note_unoffered();
+    let forecast = Forecast::of(&inventory, from, until, &random);
+    for note in &inventory.notes {
         output.note(&format!("note: {note}"));
     }
     let explained = match &explained {
         Some(name) => {
-            let lines = forecast.explained(&world, name, from)?;
+            let lines = forecast.explained(&inventory, name, from)?;
             std::iter::once(String::new()).chain(lines.iter().map(ToString::to_string)).collect()
         }
         None => Vec::new(),
@@ -199,7 +208,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 
 /// Objects of a landscape, running or stopped.
 struct OfLandscape {
-    world: World,
+    inventory: Inventory,
     chosen: Chosen,
     facts: Facts,
     /// Projects and their namespaces.
@@ -229,13 +238,13 @@ impl OfLandscape {
             let (facts, now) = (past.facts.clone(), past.now);
             let version = gardener_version(&context, &facts).await?;
             let chosen = arguments.release.of_landscape(&facts.name, &version)?;
-            let world = World::of_landscape(&context, chosen.release).await;
+            let inventory = Inventory::of_landscape(&context, chosen.release).await;
             let projects = match &arguments.explain {
                 Some(_) => shoots::projects(&past.transport).await,
                 None => Ok(Vec::new()),
             };
             past.close().await?;
-            Ok(Self { world: world?, chosen, facts, projects: projects?, now })
+            Ok(Self { inventory: inventory?, chosen, facts, projects: projects?, now })
         })
     }
 }

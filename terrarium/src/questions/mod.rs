@@ -18,10 +18,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use domain::skew::GardenerVersion;
-use ops::given::Refusals;
+use ops::inventory::Inventory;
+use ops::inventory::Refusals;
 use ops::manifests;
 use ops::release::Chosen;
-use ops::world::World;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -72,13 +72,13 @@ pub(crate) fn tell(chosen: &Chosen, output: &mut Output) {
 ///
 /// # Errors
 /// A refusal prevents an answer.
-fn accept(world: &World, force: bool, output: &mut Output) -> Result<(), Failure> {
-    let Refusals { warnings, errors } = world.refusals(force);
+fn accept(inventory: &Inventory, force: bool, output: &mut Output) -> Result<(), Failure> {
+    let Refusals { warnings, errors } = inventory.refusals(force);
     for line in &warnings {
         output.note(&format!("warning: {line}"));
     }
     // The last error becomes the failure; --force is suggested only if it turns the error into a warning.
-    let stays = force || world.refusals(true).errors.last().is_some_and(|last| errors.last() == Some(last));
+    let stays = force || inventory.refusals(true).errors.last().is_some_and(|last| errors.last() == Some(last));
     refuse(
         errors,
         if stays { UNDECIDED } else { "the API server refuses this; correct it, or go on with --force" },
@@ -93,8 +93,8 @@ const UNDECIDED: &str = "no release that is known here has this field, so --forc
 ///
 /// # Errors
 /// There is such a field.
-fn decide(world: &World, output: &mut Output) -> Result<(), Failure> {
-    refuse(world.refusals(true).errors, UNDECIDED, output)
+fn decide(inventory: &Inventory, output: &mut Output) -> Result<(), Failure> {
+    refuse(inventory.refusals(true).errors, UNDECIDED, output)
 }
 
 /// Prints errors; the last one becomes the failure.

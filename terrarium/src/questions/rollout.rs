@@ -11,12 +11,13 @@ use domain::profile::Profile;
 use domain::release::Release;
 use domain::skew::GardenerVersion;
 use domain::worker_pool::Effect;
-use ops::apply;
-use ops::given::{DecodedManifests, Reading};
+use ops::inventory::Inventory;
+use ops::inventory::{DecodedManifests, Reading};
 use ops::manifests::Manifest;
+use ops::names::name_of;
 use ops::release::Chosen;
+use ops::rollout::apply;
 use ops::rollout::{Change, Hashing, Outcome, Pool, ask, created, nodes_of, settings_of, tree_of};
-use ops::world::{World, name_of};
 use serde_json::Value;
 
 use super::skew::Form;
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     };
     tell(&chosen, output);
     let (pools, refused) = change.judge(arguments.operation.as_deref(), hashing)?;
-    for note in &change.world.notes {
+    for note in &change.inventory.notes {
         output.note(&format!("note: {note}"));
     }
     print(&change, &pools, &chosen, arguments.output, output)?;
@@ -113,8 +114,9 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashi
     let now = Clock::wall().now();
     let given = given(arguments, &mut apply_to_first())?;
     let chosen = Chosen::for_shoots(arguments.release.version(), given.iter().flat_map(DecodedManifests::shoots));
-    let (found, profiles): (Vec<World>, Vec<World>) =
-        worlds(given, now, chosen.release, output)?.into_iter().partition(|world| !world.shoots.is_empty());
+    let (found, profiles): (Vec<Inventory>, Vec<Inventory>) = inventories(given, now, chosen.release, output)?
+        .into_iter()
+        .partition(|inventory| !inventory.shoots.is_empty());
     let mut found = found.into_iter();
     let Some(mut old) = found.next() else {
         return Err(Failure::input("there is no Shoot among the manifests", HINT));
@@ -158,7 +160,7 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashi
     };
     let old_shoot = old.shoots.remove(0);
     let nodes = BTreeMap::new();
-    let change = Change { old: old_shoot, new, world: old, nodes, now, is_of_landscape: false, answer: None };
+    let change = Change { old: old_shoot, new, inventory: old, nodes, now, is_of_landscape: false, answer: None };
     Ok((change, hashing(arguments, &chosen.version, Vec::new())?, chosen))
 }
 
@@ -188,28 +190,28 @@ fn given(arguments: &Arguments, adjust: &mut dyn FnMut(&mut Manifest)) -> Result
     files.iter().map(|file| Ok(DecodedManifests::read(std::slice::from_ref(file), adjust)?)).collect()
 }
 
-/// Converts the objects of each file to a separate world.
+/// Converts the objects of each file to a separate inventory.
 ///
 /// # Errors
 /// A file cannot be read.
-fn worlds(
+fn inventories(
     given: Vec<DecodedManifests>,
     now: DateTime<Utc>,
     release: Release,
     output: &mut Output,
-) -> Result<Vec<World>, Failure> {
+) -> Result<Vec<Inventory>, Failure> {
     let random = Random::new(1);
     let reading = Reading { random: &random, now, rules: Profile::default(), release };
-    let mut worlds = Vec::new();
+    let mut inventories = Vec::new();
     for given in given {
-        let world = given.world(reading);
-        if world.lacks_objects() {
-            accept(&world, false, output)?;
+        let inventory = given.inventory(reading);
+        if inventory.lacks_objects() {
+            accept(&inventory, false, output)?;
         }
-        decide(&world, output)?;
-        worlds.push(world);
+        decide(&inventory, output)?;
+        inventories.push(inventory);
     }
-    Ok(worlds)
+    Ok(inventories)
 }
 
 /// Reads the old Shoot from a running landscape, and applies a manifest to it for the new one.
@@ -235,7 +237,7 @@ fn of_landscape(
             manifest.object = apply::applied(&tree, true, &manifest.object);
         }
     })?;
-    let (mut world, nodes, gates, chosen) = block_on(async {
+    let (mut inventory, nodes, gates, chosen) = block_on(async {
         let context = client.context();
         let nodes = nodes_of(&context, &old).await?;
         let (release, gates) = settings_of(&context, &old).await?;
@@ -244,18 +246,19 @@ fn of_landscape(
             None => client.gardener_version().await?,
         };
         let chosen = arguments.release.of_landscape(&client.facts.name, &release)?;
-        Ok::<_, Failure>((World::of_landscape(&context, chosen.release).await?, nodes, gates, chosen))
+        Ok::<_, Failure>((Inventory::of_landscape(&context, chosen.release).await?, nodes, gates, chosen))
     })?;
-    let mut given = worlds(given, now, chosen.release, output)?;
-    let has_profiles = given.iter().any(|world| !world.cloud_profiles.is_empty() || !world.namespaced.is_empty());
+    let mut given = inventories(given, now, chosen.release, output)?;
+    let has_profiles =
+        given.iter().any(|inventory| !inventory.cloud_profiles.is_empty() || !inventory.namespaced.is_empty());
     if has_profiles {
-        world.replace_profiles(&given);
+        inventory.replace_profiles(&given);
     }
     let mut shoots = Vec::new();
     for one in &mut given {
-        one.add_profiles(std::slice::from_ref(&world));
+        one.add_profiles(std::slice::from_ref(&inventory));
         // Notes of the completion are about new Shoots, but this one exists.
-        world.notes.append(&mut one.notes);
+        inventory.notes.append(&mut one.notes);
         one.complete(now);
         shoots.append(&mut one.shoots);
     }
@@ -290,7 +293,7 @@ fn of_landscape(
         });
     }
     let hashing = hashing(arguments, &chosen.version, gates)?;
-    Ok((Change { old, new, world, nodes, now, is_of_landscape: true, answer }, hashing, chosen))
+    Ok((Change { old, new, inventory, nodes, now, is_of_landscape: true, answer }, hashing, chosen))
 }
 
 /// Prints the effect on each pool.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Output of changes of Shoots, and of objects with equal keys, in every form.
 
+use ops::forecast::rows::{Row, csv_header, nodes, quoted, reason, text};
 use ops::release::Chosen;
-use ops::rows::{Row, csv_header, nodes, quoted, reason, text};
 use ops::show;
 use serde_json::Value;
 

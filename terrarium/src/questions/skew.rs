@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Rule};
-use ops::components::Crash;
-use ops::fleet::Fleet;
-use ops::skew::{self, Row, name_of};
 use ops::spelling::{counted, plural};
+use ops::upgrade::components::Crash;
+use ops::upgrade::fleet::Fleet;
+use ops::upgrade::skew::{self, Row, name_of};
 use serde_json::{Value, json};
 
 use super::fleet::{self, FleetInput};

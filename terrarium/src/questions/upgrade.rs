@@ -10,9 +10,9 @@ use domain::skew::releases::unknown_release;
 use domain::skew::start_up::violation_text;
 use domain::skew::{Component, GardenerVersion, violations};
 use domain::upgrade::Step;
-use ops::fleet::{Fleet, plan as plans};
-use ops::skew::name_of;
 use ops::spelling::{counted, first_of, plural};
+use ops::upgrade::fleet::{Fleet, plan as plans};
+use ops::upgrade::skew::name_of;
 use ops::upgrade::{Illegal, Planned, minors, notes_after, order, shown, target};
 use serde_json::json;
 
@@ -241,7 +241,7 @@ fn check(plan: &plans::Plan, profile: Profile, form: Form, output: &mut Output) 
     Err(Failure::Failed(format!(
         "step {number} of {} is not legal: {} from {} to {} (profile {})",
         plan.steps.len(),
-        ops::fleet::shown(&step.from),
+        ops::upgrade::fleet::shown(&step.from),
         step.from.version,
         step.to,
         name_of(profile)

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use clap::Args;
 use clock::{Clock, Random};
 use domain::profile::Profile;
-use ops::given::{DecodedManifests, Reading};
 use ops::instant::When;
+use ops::inventory::Inventory;
+use ops::inventory::{DecodedManifests, Reading};
+use ops::names::ProfileKey;
 use ops::release::Chosen;
 use ops::show;
 use ops::versions::{self, Offered, Row};
-use ops::world::{ProfileKey, World};
 use serde_json::Value;
 
 use super::rows::{Form, print_objects};
@@ -58,16 +59,16 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let mut landscape = None;
-    let (mut world, chosen, now, profile) = if arguments.files.is_empty() {
+    let (mut inventory, chosen, now, profile) = if arguments.files.is_empty() {
         let client = Client::of(&arguments.which.directory()?)?;
-        let (world, chosen, now) = block_on(async {
+        let (inventory, chosen, now) = block_on(async {
             let chosen = arguments.release.of_landscape(&client.facts.name, &client.gardener_version().await?)?;
-            let world = World::of_landscape(&client.context(), chosen.release).await?;
-            Ok((world, chosen, client.clock().await?.now))
+            let inventory = Inventory::of_landscape(&client.context(), chosen.release).await?;
+            Ok((inventory, chosen, client.clock().await?.now))
         })?;
         let profile = profile_of(&client.facts.profile);
         landscape = Some(client.facts.name);
-        (world, chosen, now, profile)
+        (inventory, chosen, now, profile)
     } else {
         let now = Clock::wall().now();
         if arguments.at.is_none() {
@@ -77,17 +78,17 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let given = DecodedManifests::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
         let chosen = Chosen::for_shoots(arguments.release.version(), given.shoots());
         let (random, rules) = (Random::new(1), Profile::default());
-        let world = given.world(Reading { random: &random, now: at, rules, release: chosen.release });
-        (world, chosen, now, Profile::default())
+        let inventory = given.inventory(Reading { random: &random, now: at, rules, release: chosen.release });
+        (inventory, chosen, now, Profile::default())
     };
     tell(&chosen, output);
     let now = arguments.at.map_or(now, |at| at.behind(now));
-    world.complete(now);
-    accept(&world, arguments.force, output)?;
-    for note in &world.notes {
+    inventory.complete(now);
+    accept(&inventory, arguments.force, output)?;
+    for note in &inventory.notes {
         output.note(&format!("note: {note}"));
     }
-    let found = versions::offered(&world, arguments.name.as_deref(), now, profile);
+    let found = versions::offered(&inventory, arguments.name.as_deref(), now, profile);
     let create = landscape.map(|name| format!("`kubectl --context terrarium-{name} create -f FILE` creates one"));
     let is_empty = found.is_none() && arguments.name.is_none() && create.is_some();
     if is_empty {
@@ -96,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     // An empty result is an answer: no row in each form.
     let found = if is_empty { Some(Offered::default()) } else { found };
     let Some(Offered { mut rows, warnings }) = found else {
-        let names: Vec<String> = world.offers().keys().map(ProfileKey::shown).collect();
+        let names: Vec<String> = inventory.offers().keys().map(ProfileKey::shown).collect();
         let what = match &arguments.name {
             Some(name) => format!("there is no CloudProfile {name}"),
             None => "there is no CloudProfile".to_owned(),

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
 use crate::output::{Form, Output};
-use ops::lines::{About, Line};
+use ops::explain::lines::{About, Line};
 use ops::names::shoots::ShootName;
 use serde_json::{Value, json};
 

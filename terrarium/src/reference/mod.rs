@@ -16,7 +16,7 @@ use domain::fault::{KINDS, Target};
 
 use crate::Arguments;
 use crate::failure::Failure;
-use ops::words::WORDS;
+use ops::explain::words::WORDS;
 
 use self::source::Item;
 

@@ -6,8 +6,8 @@
 
 pub(crate) mod apply;
 mod complete;
-mod given;
 pub(crate) mod layout;
+mod manifests;
 mod story;
 
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ use process::Context;
 use serde_json::json;
 
 use self::complete::Plan;
-use self::given::SimulatedManifests;
+use self::manifests::SimulatedManifests;
 pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
 use crate::output::{Form, Output};

@@ -18,7 +18,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::ci::root;
+use crate::root;
 
 /// Results of the checks: errors fail, warnings are hints.
 #[derive(Debug, Default)]

@@ -21,7 +21,7 @@ pub use self::merge::{in_format_of_parent, merge, without_lost_versions};
 pub use self::status::{next_change, status};
 use crate::maintenance::decision::unsuitable;
 use crate::release::{Release, Releases};
-use crate::validation::shoot::is_in_place;
+use crate::shoot_facts::is_in_place;
 use crate::versions::{Moment, State, Version};
 
 /// Kind `CloudProfile` in references.

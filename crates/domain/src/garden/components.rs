@@ -8,9 +8,9 @@ use apimachinery::meta::TextMap;
 use apimachinery::schema::Node;
 
 use super::control_plane;
+use crate::gardener_version::GardenerVersion;
 use crate::rbac::{AUTHENTICATED, MASTERS};
 use crate::release::Release;
-use crate::skew::GardenerVersion;
 
 /// A component of Gardener with a binary of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

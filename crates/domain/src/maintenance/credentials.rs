@@ -16,9 +16,9 @@ use api::core::{MaintenanceRotationConfig, Shoot, ShootCredentialsRotation};
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::reconcile::{has_ssh_access, is_hibernation_enabled};
 use crate::release::Releases;
 use crate::rotation;
+use crate::shoot_facts::{has_ssh_access, is_hibernation_enabled};
 use crate::versions::Moment;
 
 /// The key that encrypts etcd is not rotated before the Shoot is awake.

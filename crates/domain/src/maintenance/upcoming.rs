@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NEXT_RUN_DRAW;
 use crate::profile::Profile;
-use crate::reconcile::is_confined;
+use crate::shoot_facts::is_confined;
 use crate::window::{Span, Window, nominal_window};
 
 /// Draws a random number for a purpose, a key and an ordinal.

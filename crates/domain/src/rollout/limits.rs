@@ -3,6 +3,8 @@
 
 use apimachinery::meta::IntOrString;
 
+use crate::worker_pool::zones::percentage;
+
 /// Limits of a roll-out as configured: numbers or percentages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
@@ -29,14 +31,6 @@ impl Limits {
     /// Returns the surge alone.
     pub fn surge(&self, replicas: i32) -> i32 {
         scaled(&self.max_surge, replicas, true)
-    }
-}
-
-/// Returns the number of a percentage; `None` for other values.
-pub(crate) fn percentage(value: &IntOrString) -> Option<i32> {
-    match value {
-        IntOrString::Int(_) => None,
-        IntOrString::String(text) => text.strip_suffix('%')?.parse().ok(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! Roll-outs of nodes: from a Worker through MachineDeployments and MachineSets to Machines and their Nodes.
 //!
 //! ```text
-//! Worker ── wanted ──► MachineDeployment per pool and zone      [`wanted`], [`zones`], [`replicas`]
+//! Worker ── wanted ──► MachineDeployment per pool and zone      [`wanted`], [`crate::worker_pool::zones`], [`replicas`]
 //! MachineDeployment ── deployment::pass ──► MachineSets          [`deployment`], [`scaling`], [`limits`]
 //! MachineSet ── machine_set::pass ──► Machines                   [`machine_set`], [`safety`]
 //! Machine ── machine::step ──► VM, Node                          [`machine`], [`node`], [`preservation`], [`timing`]
@@ -31,7 +31,6 @@ pub mod scaling;
 pub mod timing;
 pub mod wanted;
 pub mod worker_wait;
-pub mod zones;
 
 pub use self::arguments::Arguments;
 pub use self::limits::Limits;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::release::Release;
 
 use super::preservation::PRESERVED;
-use super::zones::{Share, distribute, part, suffixes};
+use crate::worker_pool::zones::{Share, distribute, part, suffixes};
 use crate::worker_pool::{HashInputs, UpdateStrategy};
 
 /// A MachineDeployment desired by a Worker: a pool, or one zone of a pool.

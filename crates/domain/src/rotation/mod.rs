@@ -19,7 +19,7 @@ use api::core::{ETCDEncryptionKeyRotation, PendingWorkersRollout, ShootCredentia
 use apimachinery::meta::Time;
 
 use crate::annotations;
-use crate::reconcile::{has_ssh_access, is_hibernation_enabled};
+use crate::shoot_facts::{has_ssh_access, is_hibernation_enabled};
 use crate::versions::Version;
 use crate::worker_pool::manual_rollout;
 

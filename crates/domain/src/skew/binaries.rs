@@ -62,7 +62,7 @@ impl OperatorError {
 }
 
 fn comparable(release: &Version, text: &str) -> GardenerVersion {
-    GardenerVersion { major: release.major, minor: release.minor, patch: release.patch, text: text.to_owned() }
+    GardenerVersion::release(release.major, release.minor, release.patch).shown_as(text)
 }
 
 /// Checks versions as gardener-operator does: its own against the one that last operated the Garden, if any.

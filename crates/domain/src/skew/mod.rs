@@ -40,84 +40,9 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use crate::garden::components::Program;
-use crate::release::{self, Release};
-
 use crate::profile::Profile;
-use crate::versions;
 
-/// A version of Gardener: three numbers for comparison, and the text that is shown.
-#[derive(Clone, Debug)]
-pub struct GardenerVersion {
-    major: u64,
-    minor: u64,
-    patch: u64,
-    text: String,
-}
-
-impl GardenerVersion {
-    /// Reads `[v]MAJOR.MINOR[.PATCH]` with an optional suffix after `-`, `+` or `~`; `None` for anything else.
-    pub fn parse(text: &str) -> Option<Self> {
-        let shown = text.strip_prefix('v').unwrap_or(text);
-        let suffix = shown.find(['-', '+', '~']).unwrap_or(shown.len());
-        let (release, rest) = shown.split_at(suffix);
-        if !release.contains('.') || release.starts_with('v') {
-            return None;
-        }
-        // The suffix must be well-formed, too; `~` begins one like `-`.
-        let text = format!("{release}{}", rest.replacen('~', "-", 1));
-        let read = versions::Version::parse_in(&text, crate::release::DOCUMENTED).ok()?;
-        Some(Self { major: read.major, minor: read.minor, patch: read.patch, text: shown.to_owned() })
-    }
-
-    /// Returns major and minor, the basis of distances.
-    pub const fn minor(&self) -> (u64, u64) {
-        (self.major, self.minor)
-    }
-
-    /// Creates the version of a release.
-    pub fn release(major: u64, minor: u64, patch: u64) -> Self {
-        Self { major, minor, patch, text: format!("{major}.{minor}.{patch}") }
-    }
-
-    /// Returns the release whose rules and fields the version has; that of the newest known release for another
-    /// major.
-    pub fn served_release(&self) -> Release {
-        u16::try_from(self.minor).ok().filter(|_| self.major == 1).map_or(release::NEWEST, Release)
-    }
-
-    /// Returns all three numbers, the basis of downgrades.
-    pub const fn full(&self) -> (u64, u64, u64) {
-        (self.major, self.minor, self.patch)
-    }
-}
-
-/// Without `v`, with the pre-release.
-impl fmt::Display for GardenerVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// Versions are equal if their three numbers are.
-impl PartialEq for GardenerVersion {
-    fn eq(&self, other: &Self) -> bool {
-        self.full() == other.full()
-    }
-}
-
-impl Eq for GardenerVersion {}
-
-impl PartialOrd for GardenerVersion {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for GardenerVersion {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.full().cmp(&other.full())
-    }
-}
+pub use crate::gardener_version::GardenerVersion;
 
 /// Difference in minors between two versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,10 +58,11 @@ pub enum Distance {
 impl Distance {
     /// Returns the distance from `lower` up to `upper`.
     pub fn between(upper: &GardenerVersion, lower: &GardenerVersion) -> Self {
-        match upper.major.cmp(&lower.major) {
+        let ((upper_major, upper_minor), (lower_major, lower_minor)) = (upper.minor(), lower.minor());
+        match upper_major.cmp(&lower_major) {
             Ordering::Greater => Self::NewerMajor,
             Ordering::Less => Self::OlderMajor,
-            Ordering::Equal => Self::Minors(i128::from(upper.minor) - i128::from(lower.minor)),
+            Ordering::Equal => Self::Minors(i128::from(upper_minor) - i128::from(lower_minor)),
         }
     }
 

@@ -133,7 +133,8 @@ pub(crate) fn against_garden(version: &GardenerVersion, garden: &GardenerVersion
     if version < garden {
         return Some(Rule::O3a);
     }
-    let limit = (garden.major, garden.minor.saturating_add(2), 0);
+    let (major, minor) = garden.minor();
+    let limit = (major, minor.saturating_add(2), 0);
     (version.full() >= limit).then_some(Rule::O3b)
 }
 

@@ -18,8 +18,8 @@ use api::seedmanagement::ManagedSeedSet;
 use apimachinery::meta::{Duration, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::reconcile::has_ssh_access;
 use crate::release::{Release, Releases};
+use crate::shoot_facts::has_ssh_access;
 use crate::versions::Version;
 use crate::worker_pool::is_ipvs;
 

@@ -8,7 +8,7 @@ use api::core::{Shoot, Worker};
 use super::hash::{Field, Forms, HashVersion, Inputs, PoolForms};
 use super::{HashInputs, UpdateStrategy, manual_rollout};
 use crate::release::Release;
-use crate::rollout::zones::{Moves, moves};
+use crate::worker_pool::zones::{Moves, moves};
 
 /// The effect on a pool's nodes, from nothing to everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +55,7 @@ pub struct PoolEffect {
 ///
 /// `forms` are those of the old Shoot's pools. A pool that is still hashed in an older form than new ones rolls for a
 /// change of the inputs of either form ([`super::OscKeys`]); the introduction of a newer form rolls nothing. Zones
-/// are in no hash, but decide which MachineDeployments a pool has ([`crate::rollout::zones`]); operation
+/// are in no hash, but decide which MachineDeployments a pool has ([`crate::worker_pool::zones`]); operation
 /// `rollout-workers` rolls the pools that it names ([`manual_rollout`]). Other fields that no hash contains, a pool's
 /// size included, have no effect on existing nodes and are not listed.
 pub fn effects(old: &Shoot, new: &Shoot, forms: &PoolForms) -> BTreeMap<String, PoolEffect> {

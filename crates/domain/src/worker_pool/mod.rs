@@ -9,13 +9,14 @@
 //! **Tour.** [`HashInputs`] the hashed values, from a Shoot or from an extension Worker; [`hash`] the digests and the
 //! names with them; [`effect`] the effect of a Shoot's change on each pool; [`manual_rollout`] pools that a user
 //! rolls by name; [`kubelet`] the kubelet that nodes install; [`outdated_node`] a node that does not run the desired
-//! version of its pool yet.
+//! version of its pool yet; [`zones`] the division of a pool over its zones.
 
 pub mod effect;
 pub mod hash;
 pub mod kubelet;
 pub mod manual_rollout;
 mod outdated;
+pub mod zones;
 
 use api::constants::update_strategy;
 use api::core::{KubeletConfig, MachineControllerManagerSettings, MachineType, Shoot, ShootSpec, Worker};

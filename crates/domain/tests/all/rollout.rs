@@ -125,7 +125,7 @@ fn check_failing(
     let context =
         format!("{replicas} in {zones}, surge {surge}, unavailable {unavailable}: {zone}/{position} {kind:?}");
     let [surge, unavailable] = [surge, unavailable].map(IntOrString::Int);
-    let shares = domain::rollout::zones::distribute(replicas, replicas, &surge, &unavailable, zones);
+    let shares = domain::worker_pool::zones::distribute(replicas, replicas, &surge, &unavailable, zones);
     let mut world = World::new(90, 30, 30);
     world.settings.drain_timeout = chrono::TimeDelta::minutes(10);
     for (index, share) in shares.iter().enumerate() {

@@ -51,9 +51,10 @@ use tokio::sync::{Notify, oneshot};
 use self::messages::{Advance, By, Leave, json, named, plain};
 pub use self::messages::{Advanced, ClockState};
 pub use self::reports::OwnReports;
-use crate::live::START;
 use crate::timekeeper::{CommandError, Decision, Mode, REPORT_LIMIT, Report, Timekeeper, WaitsFor};
 
+/// Name of the hold on landscape time during the start of a landscape.
+pub const START: &str = "start";
 /// Wall time after which a report is answered even if time stands, so that the connection is not closed.
 const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
 /// Wall time after which the line counts are requested again from API servers that did not report.

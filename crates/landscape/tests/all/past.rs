@@ -16,7 +16,7 @@ use domain::forecast::{self, Offer, Settings};
 use domain::release::DOCUMENTED;
 use eventlog::{EventLog, Revision};
 use landscape::Options;
-use ops::forecast::{gates_for, pool_forms};
+use ops::gates::{gates_for, pool_forms};
 use ops::past::rows::{ComponentRow, Count, Map, ProfileRow, ProjectRow, Rows, SeedRow, ShootRow};
 use ops::past::{Index, KEYFRAMES, NoMoment};
 use process::Context;

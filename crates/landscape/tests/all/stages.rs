@@ -17,7 +17,7 @@ use domain::versions::{Moment, State};
 use eventlog::Verb;
 use landscape::{Options, preset, wait};
 use ops::forecast::Forecast;
-use ops::world::World;
+use ops::inventory::Inventory;
 use serde_json::{Value, json};
 
 use crate::support::{Audited, instant};
@@ -155,9 +155,9 @@ impl Year {
         versions(&self.audited.shoot(name))
     }
 
-    fn world(&mut self) -> World {
+    fn world(&mut self) -> Inventory {
         let admin = self.audited.admin.clone();
-        self.audited.run(World::of_landscape(&admin, RELEASE)).expect("a world")
+        self.audited.run(Inventory::of_landscape(&admin, RELEASE)).expect("a world")
     }
 
     /// States of Kubernetes 1.34.3 and gardenlinux 1.1.0, which must be the same everywhere.
@@ -224,7 +224,7 @@ fn cut(time: DateTime<Utc>) -> DateTime<Utc> {
 }
 
 /// Changes in the forecast of a Shoot.
-fn foretold(world: &World, name: &str, from: &str) -> BTreeSet<Change> {
+fn foretold(world: &Inventory, name: &str, from: &str) -> BTreeSet<Change> {
     let forecast = Forecast::of(world, instant(from), instant(END), &Random::new(1));
     let rows = forecast.rows.into_iter().filter(|row| row.shoot == format!("{}/{name}", preset::NAMESPACE));
     let rows = rows.filter(|row| row.change.failure.is_none());

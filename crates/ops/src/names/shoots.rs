@@ -14,7 +14,6 @@ use process::{Context, Transport};
 use super::clusters::{NamedCluster, is_name};
 use crate::Error;
 use crate::spelling::nearest;
-use crate::world::{World, name_of};
 
 /// A Shoot of a Project. `shoot/` is optional where only Shoots are accepted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,14 +67,14 @@ impl ShootName {
         Ok(found.map_or_else(|| self.clone(), |(project, _)| Self { project, name: self.name.clone() }))
     }
 
-    /// Returns `NAMESPACE/NAME` of the Shoot among the Shoots of a world, by the known Projects and their namespaces; for
+    /// Returns `NAMESPACE/NAME` of the Shoot among the Shoots of an inventory, by the known Projects and their namespaces; for
     /// an unknown Project by the default namespace, `garden-PROJECT`.
-    pub fn object_in(&self, world: &World, projects: &[(String, String)]) -> String {
+    pub fn object_in(&self, shoots: &[Shoot], projects: &[(String, String)]) -> String {
         let Self { project, name } = self;
         let known = projects.iter().filter(|(known, _)| known == project).map(|(_, namespace)| namespace.clone());
         let usual = format!("garden-{project}");
         let names = known.chain([project.clone(), usual]).map(|namespace| format!("{namespace}/{name}"));
-        let is_there = |object: &String| world.shoots.iter().any(|shoot| name_of(shoot) == *object);
+        let is_there = |object: &String| shoots.iter().any(|shoot| name_of(shoot) == *object);
         names.into_iter().find(is_there).unwrap_or_else(|| format!("{project}/{name}"))
     }
 
@@ -132,6 +131,11 @@ fn failed(error: controller::Error) -> Error {
 
 fn or(hint: String, otherwise: &str) -> String {
     if hint.is_empty() { otherwise.to_owned() } else { hint }
+}
+
+/// Returns `NAMESPACE/NAME` of a Shoot.
+pub fn name_of(shoot: &Shoot) -> String {
+    format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use domain::upgrade::changes::{Change, Changes, of_minor};
 use domain::versions::{Version, normalize};
 use serde_json::{Value, json};
 
-use crate::fleet::Fleet;
 use crate::spelling::first_of;
+use crate::upgrade::fleet::Fleet;
 
 /// Maximum number of Shoots that are listed.
 const NAMED: usize = 3;

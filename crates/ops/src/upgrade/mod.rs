@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The legal upgrade order to another version of Gardener, and the check of a given order.
 //!
-//! **Tour.** [`minors`] changes of each minor, and the affected objects.
+//! **Tour.** [`fleet`] versions of a landscape's components, [`components`] progress of their Deployments, [`silence`] of
+//! gardener-apiserver; [`skew`] compatibility of versions that run at the same time; [`minors`] changes of each minor, and
+//! the affected objects.
 
+pub mod components;
+pub mod fleet;
 pub mod minors;
+pub mod silence;
+pub mod skew;
 
 use std::collections::BTreeMap;
 
@@ -16,9 +22,9 @@ use domain::skew::{Component, GardenerVersion, Instance, Landscape, violations};
 use domain::upgrade::{self, NoPlan, Plan, Step};
 use serde_json::{Map, Value, json};
 
+use self::fleet::Fleet;
 use self::minors::Minor;
 use crate::Error;
-use crate::fleet::{self, Fleet};
 
 /// Returns the target with a patch version.
 pub fn target(to: &GardenerVersion, fleet: &Fleet) -> GardenerVersion {

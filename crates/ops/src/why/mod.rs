@@ -24,21 +24,26 @@ use controller::{Api, ListOptions};
 use domain::cloud_profile::reference_path;
 use domain::forecast::{self, Change, Offer, Settings, Subject};
 use domain::maintenance::upcoming;
-use domain::reconcile::is_hibernation_enabled;
 use domain::release::Release;
 use domain::rotation;
+use domain::shoot_facts::is_hibernation_enabled;
 use domain::versions::Moment;
 use domain::worker_pool::manual_rollout;
 use process::Context;
 
 use pending::Pending;
 
-use crate::forecast::gates_for;
-use crate::lines::{About, Line};
+use crate::Error;
+use crate::explain;
+use crate::explain::lines::{About, Line};
+use crate::forecast::rows;
+use crate::forecast::unmoved;
+use crate::gates::gates_for;
+use crate::inventory::Inventory;
+use crate::names::ProfileKey;
 use crate::names::clusters::NamedCluster;
+use crate::show;
 use crate::spelling::plural;
-use crate::world::{ProfileKey, World};
-use crate::{Error, explain, rows, show, unmoved};
 
 /// Path of the field that marks a Shoot's deletion.
 const DELETED: &str = "metadata.deletionTimestamp";
@@ -89,11 +94,11 @@ pub async fn of(
     rotations(shoot, lines);
     machines(context, shoot, now, pool, lines).await?;
     in_place(shoot, pool, lines);
-    let world = World::of_shoot(context, shoot, release).await?;
-    let pending = pending::of(context, shoot, pool, &world.forms(shoot)).await?;
+    let inventory = Inventory::of_shoot(context, shoot, release).await?;
+    let pending = pending::of(context, shoot, pool, &inventory.forms(shoot)).await?;
     lines.extend(pending.lines.iter().cloned());
     lines.extend(last_maintenance(shoot));
-    maintenance(&world, shoot, (now, seed), pool, &pending, &mut why.maintenance);
+    maintenance(&inventory, shoot, (now, seed), pool, &pending, &mut why.maintenance);
     Ok(why)
 }
 
@@ -103,8 +108,8 @@ pub async fn of(
 /// # Errors
 /// The server's error message.
 pub async fn pending(context: &Context, shoot: &Shoot, release: Release) -> Result<Vec<Line>, Error> {
-    let world = World::of_shoot(context, shoot, release).await?;
-    Ok(pending::of(context, shoot, None, &world.forms(shoot)).await?.lines)
+    let inventory = Inventory::of_shoot(context, shoot, release).await?;
+    Ok(pending::of(context, shoot, None, &inventory.forms(shoot)).await?.lines)
 }
 
 /// Adds the running operation, failures and unhealthy conditions.
@@ -309,7 +314,7 @@ fn last_maintenance(shoot: &Shoot) -> Option<Line> {
 
 /// Forecast of the next run: its changes, and the versions that stay.
 fn maintenance(
-    world: &World,
+    inventory: &Inventory,
     shoot: &Shoot,
     (now, seed): (DateTime<Utc>, u64),
     pool: Option<&str>,
@@ -341,7 +346,7 @@ fn maintenance(
         lines.push(Line::of_field("spec.hibernation.enabled").text(text).deeper());
     }
     let key = ProfileKey::of(shoot);
-    let offers = world.offers();
+    let offers = inventory.offers();
     let Some(offered) = offers.get(&key) else {
         let text = format!(": {key} does not exist any more; maintenance cannot run");
         lines.push(Line::of_field(reference_path(&shoot.spec)).text(text).deeper());
@@ -352,9 +357,9 @@ fn maintenance(
         from: now + chrono::TimeDelta::nanoseconds(1),
         until: run,
         draw: &draw,
-        gates: gates_for(world.release),
-        disables_nginx_ingress: world.disables_nginx_ingress,
-        forms: &|shoot| world.forms(shoot),
+        gates: gates_for(inventory.release),
+        disables_nginx_ingress: inventory.disables_nginx_ingress,
+        forms: &|shoot| inventory.forms(shoot),
     };
     let course = forecast::course(shoot, &offer, &settings);
     let is_of = |name: Option<&String>| pool.is_none() || name.map(String::as_str) == pool || name.is_none();
@@ -388,7 +393,9 @@ fn maintenance(
     }
     lines.push(Line::of(format!("Versions by {key}, as of the next maintenance:")));
     lines.extend(
-        explain::lines(shoot, &key.name, offered, Moment::new(run, world.release), pool).into_iter().map(Line::deeper),
+        explain::lines(shoot, &key.name, offered, Moment::new(run, inventory.release), pool)
+            .into_iter()
+            .map(Line::deeper),
     );
 }
 

@@ -18,7 +18,7 @@ use domain::rollout::machine::is_after_drain;
 use process::Context;
 
 use crate::Error;
-use crate::lines::Line;
+use crate::explain::lines::Line;
 use crate::show;
 use crate::spelling::{first_of, plural};
 

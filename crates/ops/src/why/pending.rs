@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use api::core::{Shoot, Worker};
 use api::extensions::Cluster;
 use controller::Api;
-use domain::reconcile::{is_confined, is_hibernation_enabled};
+use domain::shoot_facts::{is_confined, is_hibernation_enabled};
 use domain::worker_pool::{self, Effect, HashInputs, PoolForms, kubernetes_version};
 use process::Context;
 use serde_json::Value;
 
 use super::seed_cluster;
 use crate::Error;
-use crate::lines::Line;
+use crate::explain::lines::Line;
 
 /// Changes of the spec that were not rolled out.
 #[derive(Clone, Debug, Default)]

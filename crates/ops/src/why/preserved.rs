@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use domain::rollout::machine::Phase;
 use domain::rollout::preservation::{AUTO_PRESERVED, Cause, NOW, Preservation};
 
-use crate::lines::Line;
+use crate::explain::lines::Line;
 use crate::show;
 
 /// Field of a worker pool: the maximum number of failed machines that are preserved without a user's request.

@@ -154,7 +154,7 @@ async fn change(view: &View, form: &Fields, path: &str) -> Result<Outcome, Refus
         Ok(answer) => Shoot::read(&answer).map_err(unreadable)?,
         Err(error) => return Ok(Outcome::Back(vec![Message::of_error(&what, &error)])),
     };
-    let effects = domain::worker_pool::effects(&before, &after, &ops::forecast::pool_forms(view.release()));
+    let effects = domain::worker_pool::effects(&before, &after, &ops::gates::pool_forms(view.release()));
     let rows: Vec<_> = effects
         .iter()
         .map(|(pool, it)| vec![html! { (pool) }, html! { (it.effect.as_str()) }, html! { (it.triggers.join(", ")) }])

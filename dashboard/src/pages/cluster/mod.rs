@@ -20,16 +20,16 @@ use api::kubernetes::core::Event;
 use chrono::TimeDelta;
 use domain::cloud_profile::kubernetes_version;
 use domain::maintenance::upcoming;
-use domain::reconcile::{is_confined, is_hibernation_enabled};
+use domain::shoot_facts::{is_confined, is_hibernation_enabled};
 use domain::validation::shoot::{Gates, maintenance_operations};
 use eventlog::Key;
 use maud::{Markup, html};
+use ops::names::ProfileKey;
 use ops::past::resource;
 use ops::spelling;
-use ops::world::ProfileKey;
 
 use super::clusters::row;
-use super::world::{Projects, offers};
+use super::inventory::{Projects, offers};
 use super::{life, maintenance};
 use crate::frame::{Page, Section};
 use crate::input::encoded;
@@ -172,7 +172,7 @@ fn overview(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> M
 
 /// Explains an error code, as `terrarium explain` does.
 fn explained(code: &str) -> String {
-    match ops::words::meaning(code) {
+    match ops::explain::words::meaning(code) {
         Some(meaning) => format!("{code}: {meaning}; `terrarium explain {code}` says more"),
         None => format!("{code}: `terrarium explain {code}`"),
     }
@@ -215,8 +215,8 @@ async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) 
             vec![
                 time::instant_from(change.time, now),
                 html! { (maintenance::sentence(change)) },
-                html! { (ops::rows::reason(change)) },
-                html! { (ops::rows::nodes(change)) },
+                html! { (ops::forecast::rows::reason(change)) },
+                html! { (ops::forecast::rows::nodes(change)) },
             ]
         })
         .collect();
@@ -239,9 +239,9 @@ async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) 
         @else { (table::plain("What maintenance will change within 90 days", &["When", "What", "Why", "Nodes"], &rows)) }
         @if !pending.is_empty() {
             h3 { "Changes that are not rolled out yet" }
-            (lines::list(view, &ops::world::name_of(shoot), &pending))
+            (lines::list(view, &ops::names::name_of(shoot), &pending))
         }
-        @if !explained.is_empty() { details { summary { "What it would choose, and what not" } (lines::list(view, &ops::world::name_of(shoot), &explained)) } }
+        @if !explained.is_empty() { details { summary { "What it would choose, and what not" } (lines::list(view, &ops::names::name_of(shoot), &explained)) } }
         @if view.at.is_none() {
             details { summary { "Change" }
                 form method="post" action="/dashboard/do/cluster" {

@@ -12,7 +12,7 @@ use apimachinery::meta::IntOrString;
 use controller::Error;
 use domain::rollout::Limits;
 use maud::{Markup, html};
-use ops::lines::Line;
+use ops::explain::lines::Line;
 use ops::why::nodes::Cluster;
 
 use super::strip;

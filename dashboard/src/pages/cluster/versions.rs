@@ -5,8 +5,8 @@ use api::core::{CloudProfileSpec, Shoot, Worker};
 use domain::cloud_profile::{kubernetes_version, machine_image_version};
 use domain::versions::{Expirable, Moment, Version};
 use maud::{Markup, html};
-use ops::outlook::{self, Course, Gravity};
-use ops::world::ProfileKey;
+use ops::explain::outlook::{self, Course, Gravity};
+use ops::names::ProfileKey;
 
 use super::about;
 use crate::pages::maintenance;

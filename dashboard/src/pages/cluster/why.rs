@@ -13,7 +13,7 @@ use crate::view::View;
 pub(super) async fn draw(view: &View, shoot: &Shoot, shown: &str) -> Markup {
     let rules = (view.dashboard.options().seed, view.release());
     match ops::why::of(&view.reading_context(), shown, shoot, view.now(), rules, None).await {
-        Ok(why) => lines::list(view, &ops::world::name_of(shoot), &[why.present, why.maintenance].concat()),
+        Ok(why) => lines::list(view, &ops::names::name_of(shoot), &[why.present, why.maintenance].concat()),
         Err(error) => Message::new(Severity::Error, error.to_string()).markup(),
     }
 }

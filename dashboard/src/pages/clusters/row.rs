@@ -8,16 +8,16 @@ use std::sync::Arc;
 use api::core::{CloudProfileSpec, Condition, Shoot};
 use chrono::{DateTime, Utc};
 use domain::cloud_profile;
-use domain::reconcile::{is_confined, is_hibernation_enabled};
+use domain::shoot_facts::{is_confined, is_hibernation_enabled};
 use domain::versions::{Expirable, Moment, State, Version};
 use maud::{Markup, html};
+use ops::names::ProfileKey;
 use ops::past::rows::{Count, PoolRow, ShootRow};
-use ops::world::ProfileKey;
 
 use super::filter::{Filter, Term, days};
 use super::source::Source;
+use crate::pages::inventory::Offers;
 use crate::pages::maintenance;
-use crate::pages::world::Offers;
 use crate::parts::{badge, table, time};
 use crate::view::View;
 

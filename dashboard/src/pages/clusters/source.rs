@@ -17,7 +17,7 @@ use ops::past::rows::{self, Count, Rows, ShootRow};
 
 use super::row::Light;
 use crate::may::May;
-use crate::pages::world::{Offers, Projects};
+use crate::pages::inventory::{Offers, Projects};
 use crate::refusal::Refusal;
 use crate::view::View;
 
@@ -88,7 +88,7 @@ impl Source {
     pub(super) async fn ask(&self, view: &View, rows: &[Arc<ShootRow>]) -> Result<ReadShoots, Refusal> {
         let Self::Indexed(_, all) = self else { return Ok(ReadShoots::new()) };
         let shoots = whole(view, rows, all).await?;
-        Ok(shoots.into_iter().map(|shoot| (ops::world::name_of(&shoot), shoot)).collect())
+        Ok(shoots.into_iter().map(|shoot| (ops::names::name_of(&shoot), shoot)).collect())
     }
 }
 

@@ -18,9 +18,10 @@ use domain::capabilities::{machine_type_architecture, registered};
 use domain::cloud_profile::{counts_by_name, machine_type, shown_default_image};
 use domain::versions::{Moment, State, Version, shown_default};
 use maud::{Markup, html};
-use ops::world::{ProfileKey, World};
+use ops::inventory::Inventory;
+use ops::names::ProfileKey;
 
-use super::world::{Projects, profiles};
+use super::inventory::{Projects, profiles};
 use crate::frame::{Page, Section};
 use crate::input::Fields;
 use crate::parts::form::{self, Choice};
@@ -54,9 +55,9 @@ async fn page(
     refused: Option<&Status>,
     messages: &[Message],
 ) -> Result<Page, Refusal> {
-    let world = profiles(view).await?;
+    let inventory = profiles(view).await?;
     let projects = Projects::read(view).await;
-    let form = Form::read(view, &world, &projects, fields).await;
+    let form = Form::read(view, &inventory, &projects, fields).await;
     let manifest = edited.map_or_else(|| manifest::of(&form), str::to_owned);
     let top = html! {
         @for message in messages { (message.markup()) }
@@ -113,9 +114,9 @@ struct Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    async fn read(view: &View, world: &World, projects: &Projects, fields: &'a Fields) -> Self {
+    async fn read(view: &View, inventory: &Inventory, projects: &Projects, fields: &'a Fields) -> Self {
         let at = view.moment();
-        let mut offers = world.offers();
+        let mut offers = inventory.offers();
         // Shoots of older releases cannot refer to NamespacedCloudProfiles.
         offers.retain(|key, _| key.namespace.is_none() || !counts_by_name(at.release));
         let wanted = fields.text("profile");

@@ -9,14 +9,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use controller::Error;
 use domain::cloud_profile::kubernetes_version;
 use http::Method;
-use ops::world::{ProfileKey, World};
+use ops::inventory::Inventory;
+use ops::names::ProfileKey;
 use serde_json::Value;
 
 use super::{Form, manifest, page};
 use crate::actions::Outcome;
 use crate::input::Fields;
+use crate::pages::inventory::{Projects, profiles};
 use crate::pages::maintenance;
-use crate::pages::world::{Projects, profiles};
 use crate::parts::message::{Message, Severity};
 use crate::parts::time;
 use crate::refusal::Refusal;
@@ -36,13 +37,13 @@ pub(crate) async fn act(view: &View, fields: &Fields) -> Result<Outcome, Refusal
         let fields = Fields::of(kept.chain([("pools".to_owned(), pools)]));
         return Ok(Outcome::Page(Box::new(page(view, &fields, None, None, &[]).await?)));
     }
-    let world = profiles(view).await?;
+    let inventory = profiles(view).await?;
     let edited = step.ends_with("-manifest").then(|| fields.text("manifest").to_owned());
     let text = match &edited {
         Some(text) => text.clone(),
         None => {
             let projects = Projects::read(view).await;
-            manifest::of(&Form::read(view, &world, &projects, fields).await)
+            manifest::of(&Form::read(view, &inventory, &projects, fields).await)
         }
     };
     let says = async |refused: Option<&Status>, messages: &[Message]| {
@@ -69,7 +70,7 @@ pub(crate) async fn act(view: &View, fields: &Fields) -> Result<Outcome, Refusal
             let message = Message::new(Severity::Done, format!("Shoot {namespace}/{name} is created"));
             Ok(Outcome::To(view.to_cluster(projects.of(&namespace), name), vec![message]))
         }
-        Ok(answer) => says(None, &checked(view, &world, &answer)).await,
+        Ok(answer) => says(None, &checked(view, &inventory, &answer)).await,
         Err(Error::Api(status)) => says(Some(&status), &[]).await,
         Err(error) => Err(error.into()),
     }
@@ -86,10 +87,10 @@ async fn send(view: &View, namespace: &str, text: String, creates: bool) -> Resu
 }
 
 /// Returns messages about a Shoot that the API would accept.
-fn checked(view: &View, world: &World, answer: &[u8]) -> Vec<Message> {
+fn checked(view: &View, inventory: &Inventory, answer: &[u8]) -> Vec<Message> {
     let mut messages = vec![Message::new(Severity::Done, "the API would create this")];
     let Ok(shoot) = Shoot::read(answer) else { return messages };
-    let offers = world.offers();
+    let offers = inventory.offers();
     let Some(offered) = offers.get(&ProfileKey::of(&shoot)) else { return messages };
     let version = &shoot.spec.kubernetes.version;
     messages[0].lines.push(format!("Kubernetes {version}"));

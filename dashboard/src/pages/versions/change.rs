@@ -11,7 +11,7 @@ use domain::versions::{place, set_stage};
 use http::{Method, StatusCode};
 use maud::{Markup, html};
 use ops::instant::When;
-use ops::world::World;
+use ops::inventory::Inventory;
 use serde_json::{Map, Value, json};
 
 use super::{changes, classifications, dates, link, only};
@@ -19,7 +19,7 @@ use crate::actions::Outcome;
 use crate::frame::{Page, Section};
 use crate::input::Fields;
 use crate::pages::forecast;
-use crate::pages::world::world;
+use crate::pages::inventory::inventory;
 use crate::parts::form::{self, Choice};
 use crate::parts::message::{Message, Severity};
 use crate::parts::time;
@@ -30,8 +30,8 @@ use crate::view::{View, object};
 const DRAGGED: TimeDelta = TimeDelta::days(365);
 
 /// Returns the form; `None`: the profile is not a CloudProfile.
-pub(super) fn form(view: &View, world: &World, name: &str) -> Option<Markup> {
-    let profile = world.cloud_profiles.iter().find(|profile| profile.metadata.name == name)?;
+pub(super) fn form(view: &View, inventory: &Inventory, name: &str) -> Option<Markup> {
+    let profile = inventory.cloud_profiles.iter().find(|profile| profile.metadata.name == name)?;
     let kubernetes = profile.spec.kubernetes.versions.iter();
     let kubernetes = kubernetes.map(|entry| Choice::plain(format!("kubernetes/{}", entry.version)));
     let images = profile.spec.machine_images.iter().flat_map(|image| {
@@ -261,7 +261,7 @@ pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
     }
     // The API decides whether it accepts the change.
     let refused = view.patch(&format!("{path}?dryRun=All"), &patch).await.err();
-    let before = only(&world(view).await?, name);
+    let before = only(&inventory(view).await?, name);
     let mut after = before.clone();
     for profile in after.cloud_profiles.iter_mut().filter(|profile| profile.metadata.name == name) {
         let changed = <CloudProfile as apimachinery::Resource>::read(tree.to_string().as_bytes());
@@ -290,9 +290,9 @@ pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
 }
 
 /// Returns the changes by maintenance that happen only with the change, and those that happen only without it.
-fn difference(view: &View, before: &World, after: &World) -> Markup {
+fn difference(view: &View, before: &Inventory, after: &Inventory) -> Markup {
     let (before, after) = (super::forecast(view, before), super::forecast(view, after));
-    let key = |row: &ops::rows::Row| {
+    let key = |row: &ops::forecast::rows::Row| {
         let change = &row.change;
         (
             row.shoot.clone(),
@@ -306,8 +306,10 @@ fn difference(view: &View, before: &World, after: &World) -> Markup {
     };
     let (old, new): (BTreeSet<_>, BTreeSet<_>) =
         (before.rows.iter().map(key).collect(), after.rows.iter().map(key).collect());
-    let added: Vec<ops::rows::Row> = after.rows.iter().filter(|row| !old.contains(&key(row))).cloned().collect();
-    let gone: Vec<ops::rows::Row> = before.rows.iter().filter(|row| !new.contains(&key(row))).cloned().collect();
+    let added: Vec<ops::forecast::rows::Row> =
+        after.rows.iter().filter(|row| !old.contains(&key(row))).cloned().collect();
+    let gone: Vec<ops::forecast::rows::Row> =
+        before.rows.iter().filter(|row| !new.contains(&key(row))).cloned().collect();
     html! {
         p { "Within 90 days, up to " (time::instant(view.now() + super::AHEAD)) ":" }
         (forecast::difference(&before, &after))

@@ -11,7 +11,8 @@ use api::core::{CloudProfile, CloudProfileSpec, LifecycleStage};
 use chrono::{DateTime, NaiveTime, Utc};
 use domain::versions::Expirable;
 use maud::{Markup, html};
-use ops::world::{ProfileKey, World};
+use ops::inventory::Inventory;
+use ops::names::ProfileKey;
 
 use crate::parts::time;
 
@@ -67,11 +68,11 @@ fn offered(spec: &CloudProfileSpec) -> Vec<Dated> {
 }
 
 /// Returns the versions that Shoots use, by profile; the Shoots of a NamespacedCloudProfile count for its parent.
-fn used(world: &World) -> BTreeMap<String, BTreeSet<String>> {
+fn used(inventory: &Inventory) -> BTreeMap<String, BTreeSet<String>> {
     let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for shoot in &world.shoots {
+    for shoot in &inventory.shoots {
         let key = ProfileKey::of(shoot);
-        let parent = world.namespaced.iter().find(|profile| {
+        let parent = inventory.namespaced.iter().find(|profile| {
             key.namespace.as_ref() == Some(&profile.metadata.namespace) && key.name == profile.metadata.name
         });
         let name = parent.map_or(key.name, |profile| profile.spec.parent.name.clone());
@@ -85,12 +86,12 @@ fn used(world: &World) -> BTreeMap<String, BTreeSet<String>> {
 
 /// Returns the dates of the versions that Shoots use, and future dates of other versions. A version has the dates of the profiles
 /// that Shoots use, in the order of the profiles; profiles without Shoots count only for versions that the others lack.
-fn of_all(world: &World, (from, until): (DateTime<Utc>, DateTime<Utc>)) -> Vec<Dated> {
-    let used = used(world);
+fn of_all(inventory: &Inventory, (from, until): (DateTime<Utc>, DateTime<Utc>)) -> Vec<Dated> {
+    let used = used(inventory);
     let is_ahead = |date: DateTime<Utc>| date >= from && date <= until;
     let mut found: BTreeMap<String, Vec<(&str, Vec<Dated>)>> = BTreeMap::new();
     let (with, without): (Vec<_>, Vec<_>) =
-        world.cloud_profiles.iter().partition(|profile| used.contains_key(&profile.metadata.name));
+        inventory.cloud_profiles.iter().partition(|profile| used.contains_key(&profile.metadata.name));
     for (profile, has_shoots) in
         with.into_iter().map(|with| (with, true)).chain(without.into_iter().map(|w| (w, false)))
     {
@@ -122,8 +123,8 @@ fn of_all(world: &World, (from, until): (DateTime<Utc>, DateTime<Utc>)) -> Vec<D
 
 /// Returns ranges for the versions of all CloudProfiles; a moved one becomes a field `field` of the page's address, and is valid
 /// for every profile.
-pub(in crate::pages) fn ranges(world: &World, span: (DateTime<Utc>, DateTime<Utc>), field: &str) -> Markup {
-    markup(&of_all(world, span), span.0, span.1, Some(field), None)
+pub(in crate::pages) fn ranges(inventory: &Inventory, span: (DateTime<Utc>, DateTime<Utc>), field: &str) -> Markup {
+    markup(&of_all(inventory, span), span.0, span.1, Some(field), None)
 }
 
 /// Returns ranges for the versions of one profile; a moved one fills in the form with this id and sends it with the step `look`.
@@ -344,12 +345,12 @@ mod tests {
             profile
         };
         let labels = |users: &[&str]| {
-            let mut world = World::new(domain::release::NEWEST);
-            world.cloud_profiles =
+            let mut inventory = Inventory::new(domain::release::NEWEST);
+            inventory.cloud_profiles =
                 vec![named("first", "preview supported@2026-08-01"), named("four", "supported expired@2026-12-01")];
-            world.shoots = users.iter().map(|name| shoot(name)).collect();
+            inventory.shoots = users.iter().map(|name| shoot(name)).collect();
             let day = |text: &str| text.parse().expect("an instant");
-            let all = of_all(&world, (day("2026-07-01T00:00:00Z"), day("2027-07-01T00:00:00Z")));
+            let all = of_all(&inventory, (day("2026-07-01T00:00:00Z"), day("2027-07-01T00:00:00Z")));
             let shown = |dated: &Dated| {
                 let date = dated.date.map_or_else(|| "-".to_owned(), |date| date.format("%m-%d").to_string());
                 format!("{} {date}", dated.label().trim_start_matches("kubernetes/1.34.3 "))

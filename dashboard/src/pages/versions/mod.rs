@@ -20,15 +20,16 @@ use domain::versions::State;
 use eventlog::Key;
 use maud::{Markup, html};
 use ops::forecast::Forecast;
+use ops::inventory::Inventory;
+use ops::names::ProfileKey;
 use ops::past::resource;
 use ops::past::rows::{Rows, ShootRow};
-use ops::users::{self, Fate, Group, User};
+use ops::versions::users::{self, Fate, Group, User};
 use ops::versions::{Offered, Row, Rules, Uses, offered_to};
-use ops::world::{ProfileKey, World};
 
 use self::picture::{Users as Counts, used};
 use super::clusters::source;
-use super::world::{profiles as profiles_of, world};
+use super::inventory::{inventory, profiles as profiles_of};
 use super::{life, maintenance};
 use crate::frame::{Page, Section};
 use crate::input::encoded;
@@ -49,14 +50,14 @@ const FEW: usize = 3;
 /// # Errors
 /// There is no such profile; the API's error.
 pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
-    let (world, users) = read(view).await?;
-    let offers = world.offers();
+    let (inventory, users) = read(view).await?;
+    let offers = inventory.offers();
     let names: Vec<String> = offers.keys().map(ProfileKey::shown).collect();
     let Some(name) = name.map(str::to_owned).or_else(|| names.first().cloned()) else {
         let body = html! { p { strong { "No CloudProfile." } } p { "Create one with " code { (view.kubectl("create -f cloudprofile.yaml")) } "." } };
         return Ok(Page::new(Section::Versions, "Versions").region("none", "", body).follows(&FOLLOWS));
     };
-    let of = |key: &ProfileKey| users.uses(&world, key);
+    let of = |key: &ProfileKey| users.uses(&inventory, key);
     let rules = Rules { now: view.now(), profile: view.rules(), release: view.release() };
     let Some(offered) = offered_to(&offers, &of, Some(&name), rules) else {
         let what = format!("CloudProfile {name}");
@@ -78,8 +79,8 @@ pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
     };
     let pictures = pictures(view, &name, &offered).await?;
     let users = match &users {
-        Users::Whole => fates(view, &only(&world, &name), None),
-        Users::Rows(rows, all) => window(view, &world, &name, rows, all).await?,
+        Users::Whole => fates(view, &only(&inventory, &name), None),
+        Users::Rows(rows, all) => window(view, &inventory, &name, rows, all).await?,
     };
     let page = Page::new(Section::Versions, format!("Versions of {name}"))
         .region("profiles", "", profiles(view, &names, &name))
@@ -87,7 +88,7 @@ pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
         .region("table", "Versions", rows(&offered, view))
         .region("warnings", "Warnings", warnings(&offered))
         .region("users", "What happens to their users", users);
-    let page = match change::form(view, &world, &name) {
+    let page = match change::form(view, &inventory, &name) {
         Some(form) if view.at.is_none() => page.region("change", "Change a version", form),
         _ => page,
     };
@@ -201,42 +202,42 @@ fn warnings(offered: &Offered) -> Markup {
     html! { @if all.is_empty() { p { "None." } } @for message in &all { (message.markup()) } }
 }
 
-/// Returns the world with one profile and the Shoots that use it.
-pub(super) fn only(world: &World, name: &str) -> World {
-    let mut only = world.clone();
+/// Returns the inventory with one profile and the Shoots that use it.
+pub(super) fn only(inventory: &Inventory, name: &str) -> Inventory {
+    let mut only = inventory.clone();
     only.shoots.retain(|shoot| ProfileKey::of(shoot).shown() == name);
     only
 }
 
 /// Returns the forecast of maintenance within [`AHEAD`].
-pub(super) fn forecast(view: &View, world: &World) -> Forecast {
+pub(super) fn forecast(view: &View, inventory: &Inventory) -> Forecast {
     let (from, random) = (view.now(), clock::Random::new(view.dashboard.options().seed));
-    Forecast::of(world, from, from + AHEAD, &random)
+    Forecast::of(inventory, from, from + AHEAD, &random)
 }
 
 /// Source of the users of profiles.
 enum Users {
-    /// All Shoots are in the world.
+    /// All Shoots are in the inventory.
     Whole,
-    /// No Shoots are in the world: there are many, and the index has their rows.
+    /// No Shoots are in the inventory: there are many, and the index has their rows.
     Rows(Vec<Arc<ShootRow>>, Box<Rows>),
 }
 
 impl Users {
-    fn uses(&self, world: &World, key: &ProfileKey) -> Uses {
+    fn uses(&self, inventory: &Inventory, key: &ProfileKey) -> Uses {
         match self {
-            Self::Whole => Uses::of(world.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key)),
+            Self::Whole => Uses::of(inventory.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key)),
             Self::Rows(rows, _) => Uses::of_rows(rows.iter().map(|row| &**row).filter(|row| row.spec.profile == *key)),
         }
     }
 }
 
 /// Reads profiles and their users.
-async fn read(view: &View) -> Result<(World, Users), Refusal> {
+async fn read(view: &View) -> Result<(Inventory, Users), Refusal> {
     if let Some((rows, all)) = source::indexed(view).await {
         return Ok((profiles_of(view).await?, Users::Rows(rows, all)));
     }
-    Ok((world(view).await?, Users::Whole))
+    Ok((inventory(view).await?, Users::Whole))
 }
 
 /// Window of the shown users, and the number of all of them.
@@ -247,9 +248,15 @@ struct Window {
 }
 
 /// Shows the forecast for a window of many users, sorted by the expiration of their versions.
-async fn window(view: &View, world: &World, name: &str, rows: &[Arc<ShootRow>], all: &Rows) -> Result<Markup, Refusal> {
+async fn window(
+    view: &View,
+    inventory: &Inventory,
+    name: &str,
+    rows: &[Arc<ShootRow>],
+    all: &Rows,
+) -> Result<Markup, Refusal> {
     let mut own: Vec<&Arc<ShootRow>> = rows.iter().filter(|row| row.spec.profile.shown() == name).collect();
-    let Some(offered) = own.first().and_then(|row| world.offers().remove(&row.spec.profile)) else {
+    let Some(offered) = own.first().and_then(|row| inventory.offers().remove(&row.spec.profile)) else {
         return Ok(html! { p { "No Shoot uses this profile." } });
     };
     let dates: BTreeMap<&str, Option<DateTime<Utc>>> = offered
@@ -264,18 +271,18 @@ async fn window(view: &View, world: &World, name: &str, rows: &[Arc<ShootRow>], 
     let pages = found.div_ceil(WINDOW).max(1);
     let number = view.query.text("users").parse().unwrap_or(1_usize).clamp(1, pages);
     let shown: Vec<Arc<ShootRow>> = own.into_iter().skip((number - 1) * WINDOW).take(WINDOW).cloned().collect();
-    let mut some = world.clone();
+    let mut some = inventory.clone();
     some.shoots = source::whole(view, &shown, all).await?;
     some.read_forms(&view.hash_secrets().await);
     Ok(fates(view, &some, Some(Window { number, pages, found })))
 }
 
-/// Shows the forecast for the Shoots of a world; `window`: their position among all users, if these are many.
-fn fates(view: &View, world: &World, window: Option<Window>) -> Markup {
-    if world.shoots.is_empty() {
+/// Shows the forecast for the Shoots of an inventory; `window`: their position among all users, if these are many.
+fn fates(view: &View, inventory: &Inventory, window: Option<Window>) -> Markup {
+    if inventory.shoots.is_empty() {
         return html! { p { "No Shoot uses this profile." } };
     }
-    let groups = users::of(world, &forecast(view, world), view.now());
+    let groups = users::of(inventory, &forecast(view, inventory), view.now());
     let to = |number: usize| view.here_with(&[("users", &number.to_string())]);
     html! {
         @if let Some(Window { found, number, pages }) = &window {
@@ -316,8 +323,8 @@ fn of_version(view: &View, group: &Group) -> Markup {
                     (None, None) => { (table::NONE) }
                 }
             },
-            html! { (change.failure.clone().unwrap_or_else(|| ops::rows::reason(change))) },
-            html! { (ops::rows::nodes(change)) },
+            html! { (change.failure.clone().unwrap_or_else(|| ops::forecast::rows::reason(change))) },
+            html! { (ops::forecast::rows::nodes(change)) },
         ]);
     }
     let name = format!("{} {}", group.subject, group.version);
@@ -342,14 +349,14 @@ fn of_user(user: &User) -> String {
 }
 
 /// Lists the rows of a forecast.
-pub(super) fn changes(view: &View, rows: &[ops::rows::Row]) -> Markup {
-    let cells = |row: &ops::rows::Row| {
+pub(super) fn changes(view: &View, rows: &[ops::forecast::rows::Row]) -> Markup {
+    let cells = |row: &ops::forecast::rows::Row| {
         vec![
             html! { (row.shoot) },
             time::instant_from(row.change.time, view.now()),
             html! { (maintenance::sentence(&row.change)) },
-            html! { (ops::rows::reason(&row.change)) },
-            html! { (ops::rows::nodes(&row.change)) },
+            html! { (ops::forecast::rows::reason(&row.change)) },
+            html! { (ops::forecast::rows::nodes(&row.change)) },
         ]
     };
     let rows: Vec<Vec<Markup>> = rows.iter().map(cells).collect();

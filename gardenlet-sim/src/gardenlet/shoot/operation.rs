@@ -20,7 +20,7 @@ use domain::last_operation::{
 };
 use domain::upgrade::changes::EXPOSURE;
 use domain::worker_pool::manual_rollout;
-use domain::{in_place, reconcile as rules, rotation, seed_readiness};
+use domain::{in_place, reconcile as rules, rotation, seed_readiness, shoot_facts};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -400,7 +400,7 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
     });
     Facts {
         workerless,
-        hibernated: rules::is_hibernation_enabled(spec),
+        hibernated: shoot_facts::is_hibernation_enabled(spec),
         skip_readiness: shoot.metadata.annotations.contains_key(annotation::SHOOT_SKIP_READINESS),
         seed_backup: seed.spec.backup.is_some(),
         node_agent_authorizer: gardenlet.options.config.gate(NODE_AGENT_AUTHORIZER, &gardenlet.identity.version),
@@ -411,7 +411,7 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
         etcd_key_completing: etcd_phase == Some("Completing"),
         encryption_changed: domain::encryption::changes(shoot, gardenlet.release()),
         exposure: !domains.publish_api_server() && gardenlet.has_component(EXPOSURE),
-        ssh_access: rules::has_ssh_access(spec),
+        ssh_access: shoot_facts::has_ssh_access(spec),
         kube_proxy: spec.kubernetes.kube_proxy.as_ref().is_none_or(|proxy| proxy.enabled != Some(false)),
         nginx_ingress: spec
             .addons

@@ -37,10 +37,10 @@ use crate::live::consumption::{self, Consumption};
 use crate::live::landscapes::{bytes_in, size};
 use crate::live::{Which, ask, block_on, bootstrap, executable, up};
 use crate::output::{Form, Output};
-use ops::fleet::{first_hash_pools, gates, versions_of};
-use ops::silence::Silence;
-use ops::skew::unwise;
 use ops::spelling;
+use ops::upgrade::fleet::{first_hash_pools, gates, versions_of};
+use ops::upgrade::silence::Silence;
+use ops::upgrade::skew::unwise;
 
 /// Maximum number of kinds whose objects are counted in the text.
 const COUNTED: usize = 6;

@@ -22,7 +22,7 @@ use crate::live::authority::{ClusterAuthorities, LandscapeAuthority};
 use crate::live::directory::{Directory, Facts, HostFile};
 use crate::live::kubeconfig;
 use ops::names::{NamedCluster, ShootName};
-use ops::silence::Silence;
+use ops::upgrade::silence::Silence;
 
 /// A running landscape, accessed as its administrator.
 #[derive(Clone, Debug)]

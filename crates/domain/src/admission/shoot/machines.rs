@@ -12,8 +12,8 @@ use super::{Context, Errors, versions};
 use crate::capabilities::{self, machine_type_architecture, supports_architecture};
 use crate::cloud_profile::{self, machine_image_version};
 use crate::release::{Release, Releases};
+use crate::shoot_facts::is_in_place;
 use crate::validation::meta::invalid_unquoted;
-use crate::validation::shoot::is_in_place;
 use crate::versions::{Constraint, Moment, Operator, Version, compare_versions, default_machine_image};
 
 /// Releases that take the architecture of a pool from its machine type; in older ones the API has the default amd64.

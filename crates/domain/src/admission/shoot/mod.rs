@@ -22,8 +22,8 @@ use apimachinery::field::{FieldError, Path};
 use super::{Operation, Refusal};
 use crate::annotations;
 use crate::defaulting::drop_unread_reference;
-use crate::reconcile::{is_confined, is_hibernation_enabled};
 use crate::release::{Release, Releases};
+use crate::shoot_facts::{is_confined, is_hibernation_enabled};
 use crate::versions::Moment;
 
 /// Errors of one part of the rules.

@@ -5,7 +5,7 @@ use api::core::*;
 
 /// True if a Shoot is hibernated, is to be hibernated, or is waking up.
 pub(super) fn is_in_hibernation(shoot: &Shoot) -> bool {
-    crate::reconcile::is_hibernation_enabled(&shoot.spec) || shoot.status.hibernated
+    crate::shoot_facts::is_hibernation_enabled(&shoot.spec) || shoot.status.hibernated
 }
 
 /// Phases of the rotations in two steps; empty: never rotated.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Properties of a gardener-apiserver on which validation depends: feature gates and release.
 
-use api::constants::update_strategy;
 use api::core::{ShootSpec, Worker};
 use apimachinery::field::{FieldError, Path};
 
 use super::super::Errors;
 use crate::release::{DOCUMENTED, Release, Releases};
+use crate::shoot_facts::is_in_place;
 use crate::skew::GardenerVersion;
 use crate::skew::releases::gate_is_on;
 
@@ -92,9 +92,4 @@ pub(super) fn nginx_ingress_gate(errors: &mut Errors, new: &ShootSpec, old: Opti
         let path = Path::new("spec").child("addons").child("nginxIngress").child("enabled");
         errors.push(FieldError::forbidden(&path, "nginx ingress addon disallowed by landscape operator"));
     }
-}
-
-/// True if a worker pool is updated in place.
-pub fn is_in_place(worker: &Worker) -> bool {
-    matches!(worker.update_strategy.as_deref(), Some(update_strategy::AUTO_IN_PLACE | update_strategy::MANUAL_IN_PLACE))
 }

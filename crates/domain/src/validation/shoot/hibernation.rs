@@ -14,8 +14,8 @@ use super::operation::FORBIDDEN_WHEN_HIBERNATED;
 use crate::annotations;
 use crate::encryption;
 use crate::hibernation::cron::Schedule;
-use crate::reconcile::is_hibernation_enabled;
 use crate::release::Release;
+use crate::shoot_facts::is_hibernation_enabled;
 
 pub(super) fn hibernation(errors: &mut Errors, shoot: &Shoot, gates: Gates, path: &Path) {
     let Some(hibernation) = &shoot.spec.hibernation else { return };

@@ -27,7 +27,7 @@ mod update;
 mod workers;
 
 pub use self::differences::differences;
-pub use self::gates::{Gates, is_in_place};
+pub use self::gates::Gates;
 pub use self::operation::{maintenance_operations, operation_context};
 pub use self::status::shoot_status_update;
 

@@ -14,10 +14,10 @@ use regex::Regex;
 use super::super::Errors;
 use super::super::common::{self, int_or_percent, invalid_int_or_percent, not_negative_duration, one_of, percentage};
 use super::super::meta;
-use super::gates::is_in_place;
 use super::kubelet;
 use super::shared::{taint_key, threshold};
 use crate::release::{Release, Releases};
+use crate::shoot_facts::is_in_place;
 use crate::versions::{Operator, Version, compare_versions, meets_constraint};
 
 const MAX_NAME_LENGTH: usize = 15;

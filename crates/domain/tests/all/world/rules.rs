@@ -4,11 +4,12 @@
 use api::core::{KubeletConfig, KubeletConfigEviction, KubeletConfigReserved, PendingWorkersRollout, Shoot};
 use apimachinery::meta::{IntOrString, RawExtension, Time};
 use domain::release::DOCUMENTED;
+use domain::rollout::Limits;
 use domain::rollout::machine::Phase;
 use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member, first_to_delete};
 use domain::rollout::replicas::Situation;
-use domain::rollout::{Limits, zones};
 use domain::worker_pool::hash::Inputs;
+use domain::worker_pool::zones;
 use domain::worker_pool::{HashInputs, HashVersion};
 use serde_json::{Value, json};
 

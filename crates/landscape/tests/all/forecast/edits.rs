@@ -4,8 +4,8 @@
 use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, Utc};
 use domain::cloud_profile::NAMESPACED_CLOUD_PROFILE;
-use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::rotation::{PREPARED, WAITING_FOR_WORKERS_ROLLOUT};
+use domain::shoot_facts::{is_confined, is_hibernation_enabled};
 use domain::versions::{Moment, Version};
 
 use super::world::{World, reference, window};

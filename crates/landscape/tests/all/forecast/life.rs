@@ -9,7 +9,7 @@ use clock::Random;
 use controller::{Api, Patch};
 use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
 use domain::forecast::Offer;
-use domain::reconcile::is_hibernation_enabled;
+use domain::shoot_facts::is_hibernation_enabled;
 use domain::skew::releases;
 use domain::validation::shoot::Gates;
 use domain::worker_pool::HashVersion;

@@ -10,7 +10,7 @@ use api::machine::MachineDeployment;
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::forecast::{Change, Subject};
-use domain::reconcile::has_ssh_access;
+use domain::shoot_facts::has_ssh_access;
 use domain::worker_pool::Effect;
 use eventlog::{Entry, Verb};
 

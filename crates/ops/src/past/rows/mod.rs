@@ -22,7 +22,7 @@ use rpds::RedBlackTreeMapSync;
 pub use self::shoot::{ConditionRow, OperationRow, PoolRow, ShootRow, SpecRow};
 pub use self::texts::{Text, Texts, Words};
 use super::resource;
-use crate::world::ProfileKey;
+use crate::names::ProfileKey;
 
 /// Rows by `NAMESPACE/NAME`; objects without a namespace by name.
 pub type Map<R> = RedBlackTreeMapSync<Arc<str>, Arc<R>>;

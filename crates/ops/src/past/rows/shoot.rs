@@ -9,10 +9,10 @@ use apimachinery::Resource;
 use apimachinery::meta::Time;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use domain::reconcile::{is_confined, is_hibernation_enabled};
+use domain::shoot_facts::{is_confined, is_hibernation_enabled};
 
 use super::texts::{Text, Texts, Words};
-use crate::world::ProfileKey;
+use crate::names::ProfileKey;
 
 /// Long annotation that no page shows and no rule reads.
 const LONG: &str = "kubectl.kubernetes.io/last-applied-configuration";

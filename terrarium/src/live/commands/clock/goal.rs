@@ -11,7 +11,7 @@ use process::Context;
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::progress;
-pub(super) use ops::goal::{DELETED, FAR, Until, until};
+pub(super) use ops::instant::goal::{DELETED, FAR, Until, until};
 use ops::instant::{self, When};
 use ops::names::shoots::ShootName;
 

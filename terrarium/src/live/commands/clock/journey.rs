@@ -39,7 +39,7 @@ use crate::live::client::{Advance, Client, participant};
 use crate::progress::Progress;
 use crate::simulate::{Line, Story};
 use component::signals::end_signal;
-use ops::silence::Silence;
+use ops::upgrade::silence::Silence;
 
 /// Wall time between two reads of a moving clock.
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);

@@ -25,7 +25,7 @@ use crate::live::{Which, block_on};
 use crate::output::{Form, Output};
 use ops::instant::duration;
 use ops::names::shoots::ShootName;
-use ops::silence::Silence;
+use ops::upgrade::silence::Silence;
 
 use self::goal::{Goal, Until};
 use self::hourly::Hourly;

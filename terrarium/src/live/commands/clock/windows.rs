@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::directory::Directory;
+use ops::names::name_of;
 use ops::names::shoots::ShootName;
-use ops::world::name_of;
 
 /// File of the record in the landscape's directory.
 const FILE: &str = "windows";

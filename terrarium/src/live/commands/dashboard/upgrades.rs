@@ -8,8 +8,8 @@ use clock::{Clock, Random};
 use dashboard::upgrades::{Progress, Upgrades};
 use domain::profile::Profile;
 use domain::skew::GardenerVersion;
-use ops::fleet;
 use ops::upgrade::Planned;
+use ops::upgrade::fleet;
 use parking_lot::Mutex;
 use process::{Context, Identity, Output, Tasks, Transport, User};
 

@@ -28,8 +28,8 @@ use crate::live::landscapes::size;
 use crate::live::replay::replay;
 use crate::live::{KubeconfigFile, Which, block_on, kubeconfig, up};
 use crate::output::{Form, Output};
-use ops::fleet::not_started;
 use ops::spelling::{counted, plural};
+use ops::upgrade::fleet::not_started;
 
 /// Check files, ports and machine of a landscape, and say what to do
 #[derive(Debug, Args)]

@@ -14,7 +14,7 @@ use controller::{Api, ListOptions};
 use domain::garden::components::Program;
 use domain::profile::Profile;
 use host::registry;
-use ops::components::crashes;
+use ops::upgrade::components::crashes;
 
 use crate::live::client::Client;
 
@@ -100,7 +100,8 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
 fn lacks(deployments: &[Arc<Deployment>], has_operator: bool, seeds: usize) -> Option<String> {
     let of_seed = Program::ALL.into_iter().filter(|program| program.is_of_seed());
     let count = |program: &Program| deployments.iter().filter(|one| one.metadata.name == program.name()).count();
-    let control_plane = ops::components::missing(deployments, has_operator, &[]).into_iter().map(|row| row.component);
+    let control_plane =
+        ops::upgrade::components::missing(deployments, has_operator, &[]).into_iter().map(|row| row.component);
     control_plane.chain(of_seed.filter(|program| count(program) < seeds).map(|it| it.name().to_owned())).next()
 }
 

@@ -17,7 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use ::host::live::START;
+use ::host::clock_service::START;
 use ::host::timekeeper::Mode;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, TimerClass};

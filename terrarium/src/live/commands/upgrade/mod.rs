@@ -26,7 +26,7 @@ use domain::profile::Profile;
 use domain::skew::notes::gates_gone;
 use domain::skew::{Component, GardenerVersion};
 use domain::upgrade::Plan;
-use ops::fleet::Fleet;
+use ops::upgrade::fleet::Fleet;
 use serde_json::{Value, json};
 
 use self::moves::Move;
@@ -40,9 +40,9 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::questions::skew::Form;
 use component::signals::end_signal;
-use ops::components::{Row, State};
 use ops::instant::duration;
 use ops::spelling::counted;
+use ops::upgrade::components::{Row, State};
 
 /// Wall time between two checks of a component that is replaced.
 const LOOK: TimeDelta = TimeDelta::milliseconds(200);

@@ -20,9 +20,9 @@ use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Landscape, library};
 use domain::upgrade::Plan;
 use host::registry;
-use ops::components::{Defect, Row, State, crashes, end_of, missing, pods_of, problem, rolls};
-use ops::fleet;
-use ops::skew;
+use ops::upgrade::components::{Defect, Row, State, crashes, end_of, missing, pods_of, problem, rolls};
+use ops::upgrade::fleet;
+use ops::upgrade::skew;
 use process::{Context, watch};
 use serde_json::json;
 

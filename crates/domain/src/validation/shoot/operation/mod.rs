@@ -12,10 +12,11 @@ use apimachinery::field::{FieldError, Path};
 use super::super::Errors;
 use super::super::common::one_of;
 use super::facts::{is_in_hibernation, rotation_phases};
-use super::gates::{Gates, is_in_place};
+use super::gates::Gates;
 use crate::encryption;
 use crate::release::{Release, Releases};
 use crate::rotation::is_always_whole;
+use crate::shoot_facts::is_in_place;
 
 /// Operations that a hibernated Shoot refuses, except those that name worker pools.
 pub(super) const FORBIDDEN_WHEN_HIBERNATED: [&str; 9] = [

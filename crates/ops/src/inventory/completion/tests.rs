@@ -3,6 +3,7 @@
 
 use domain::release::DOCUMENTED;
 
+use super::super::DecodedManifests;
 use super::*;
 use crate::forecast::Forecast;
 use crate::manifests::Text;
@@ -47,25 +48,25 @@ spec:
       machine: {type: small, image: {name: os, version: 2.0.0}}
 ";
 
-/// Returns a world, and the warnings of a lenient reader.
+/// Returns an inventory, and the warnings of a lenient reader.
 #[track_caller]
-fn world(text: &str) -> World {
-    world_at(text, DOCUMENTED)
+fn inventory(text: &str) -> Inventory {
+    inventory_at(text, DOCUMENTED)
 }
 
 #[track_caller]
-fn world_at(text: &str, release: Release) -> World {
+fn inventory_at(text: &str, release: Release) -> Inventory {
     let random = Random::new(1);
     let now = "2025-06-01T00:00:00Z".parse().expect("RFC 3339");
     let reading = Reading { random: &random, now, rules: Profile::Documents, release };
-    let mut world =
-        DecodedManifests::of_texts(vec![Text::new("f.yaml", text)], &mut |_| {}).expect("YAML").world(reading);
-    world.complete(now);
-    world
+    let mut inventory =
+        DecodedManifests::of_texts(vec![Text::new("f.yaml", text)], &mut |_| {}).expect("YAML").inventory(reading);
+    inventory.complete(now);
+    inventory
 }
 
 fn violations_of(text: &str) -> Vec<String> {
-    world(text).remarks.violations.iter().map(ToString::to_string).collect()
+    inventory(text).remarks.violations.iter().map(ToString::to_string).collect()
 }
 
 /// Returns a text with one part replaced; the part must occur in it.
@@ -150,7 +151,7 @@ fn a_namespaced_profile_must_fit_its_parent_and_have_one() {
           CloudProfile and thus cannot be overridden"
         ]
     );
-    let alone = world(own.trim_start_matches("---\n"));
+    let alone = inventory(own.trim_start_matches("---\n"));
     assert_eq!(
         alone.notes,
         [
@@ -164,7 +165,7 @@ fn a_namespaced_profile_must_fit_its_parent_and_have_one() {
 #[test]
 fn completed_fields_are_noted_and_others_are_violations() {
     let open = with(&with(SHOOT, "version: 1.31.2", "version: \"1.31\""), ", image: {name: os, version: 2.0.0}", "");
-    let filled = world(&format!("{PROFILE}---\n{open}"));
+    let filled = inventory(&format!("{PROFILE}---\n{open}"));
     assert_eq!(filled.remarks.violations, []);
     assert_eq!(filled.shoots[0].spec.kubernetes.version, "1.31.2");
     assert_eq!(
@@ -195,11 +196,11 @@ fn unoffered_versions_and_images_are_noted() {
         "{name: os, version: 2.0.0}",
         "{name: o, version: 2.0.0}",
     );
-    let mut world = world(&format!("{PROFILE}---\n{strange}"));
-    world.note_unoffered();
-    assert_eq!(world.remarks.violations, []);
+    let mut inventory = inventory(&format!("{PROFILE}---\n{strange}"));
+    inventory.note_unoffered();
+    assert_eq!(inventory.remarks.violations, []);
     assert_eq!(
-        world.notes,
+        inventory.notes,
         [
             "CloudProfile \"aws\" does not have a machine image o, which worker pool one of Shoot b/a has",
             "CloudProfile \"aws\" does not offer Kubernetes 1.31.9, which Shoot b/a has"
@@ -234,10 +235,10 @@ fn ten_unknown_fields_of_an_object_are_noted_and_nothing_is_refused() {
     );
     let shoot = format!("{shoot}status: {{f1: 1}}\n");
     let other = with(&shoot, "name: a, namespace: b", "name: z, namespace: b");
-    let world = world_at(&format!("{profile}---\n{shoot}---\n{other}"), Release(149));
-    assert_eq!(world.refusals(false), Refusals::default());
-    assert_eq!((world.cloud_profiles.len(), world.shoots.len(), world.notes.len()), (1, 2, 20));
-    let told = |note: &str| assert!(world.notes.iter().any(|told| told == note), "{note}: {:#?}", world.notes);
+    let inventory = inventory_at(&format!("{profile}---\n{shoot}---\n{other}"), Release(149));
+    assert_eq!(inventory.refusals(false), Refusals::default());
+    assert_eq!((inventory.cloud_profiles.len(), inventory.shoots.len(), inventory.notes.len()), (1, 2, 20));
+    let told = |note: &str| assert!(inventory.notes.iter().any(|told| told == note), "{note}: {:#?}", inventory.notes);
     told("unknown field spec.a1 in 1 CloudProfile (f.yaml:6); ignored");
     told("unknown field spec.machineTypes[].b1 in 1 CloudProfile (f.yaml:20); ignored");
     told("unknown field spec.provider.workers[].d2 in 2 Shoots (first: f.yaml:44); ignored");
@@ -257,9 +258,9 @@ fn an_unknown_decisive_field_is_refused_despite_force() {
         let kind = if text.contains("kind: Shoot") { "Shoot b/a" } else { "CloudProfile aws" };
         let expected = format!("f.yaml:{line}: {kind}: unknown field \"{field}\", which may decide the answer");
         for release in [120, 149] {
-            let world = world_at(&text, Release(release));
+            let inventory = inventory_at(&text, Release(release));
             for force in [false, true] {
-                assert_eq!(world.refusals(force).errors.first(), Some(&expected), "{field} {release} {force}");
+                assert_eq!(inventory.refusals(force).errors.first(), Some(&expected), "{field} {release} {force}");
             }
         }
     }
@@ -268,7 +269,7 @@ fn an_unknown_decisive_field_is_refused_despite_force() {
 #[test]
 fn a_life_cycle_that_the_release_does_not_read_is_refused_with_its_line() {
     let staged = with(PROFILE, "{version: 1.31.2}", "{version: 1.31.2, lifecycle: [{classification: supported}]}");
-    let (before, since) = (world_at(&staged, Release(136)), world_at(&staged, Release(137)));
+    let (before, since) = (inventory_at(&staged, Release(136)), inventory_at(&staged, Release(137)));
     let expected = "f.yaml:8: CloudProfile aws: field \"spec.kubernetes.versions[0].lifecycle\" decides the answer and is of \
                     v1.137 and later, not of v1.136";
     assert_eq!(before.refusals(false).errors, [expected]);
@@ -279,7 +280,7 @@ fn a_life_cycle_that_the_release_does_not_read_is_refused_with_its_line() {
 #[test]
 fn force_turns_violations_into_warnings() {
     let odd = with(PROFILE, "{version: 1.31.2}", "{version: 1.31.2, classification: stable}");
-    let (refused, insisted) = (world(&odd).refusals(false), world(&odd).refusals(true));
+    let (refused, insisted) = (inventory(&odd).refusals(false), inventory(&odd).refusals(true));
     assert_eq!((refused.warnings.len(), refused.errors.len()), (0, 1));
     assert_eq!((insisted.warnings, insisted.errors.len()), (refused.errors, 0));
 }
@@ -292,11 +293,11 @@ fn a_release_has_its_own_fields_only() {
         "  maintenance:\n    autoRotation: {credentials: {sshKeypair: {rotationPeriod: 240h}}}\n",
     );
     let both = format!("{PROFILE}---\n{rotated}");
-    let period = |world: &World| {
-        let maintenance = world.shoots[0].spec.maintenance.as_ref().expect("it is there");
+    let period = |inventory: &Inventory| {
+        let maintenance = inventory.shoots[0].spec.maintenance.as_ref().expect("it is there");
         maintenance.auto_rotation.is_some()
     };
-    let (documented, newest) = (world(&both), world_at(&both, Release(149)));
+    let (documented, newest) = (inventory(&both), inventory_at(&both, Release(149)));
     assert_eq!((period(&documented), period(&newest)), (false, true));
     assert_eq!(documented.refusals(false), Refusals::default());
     assert_eq!(newest.notes, [] as [&str; 0]);
@@ -330,8 +331,8 @@ fn pools_have_the_architecture_that_admission_fills_in() {
         (&arm, &explicit, 148, "arm64"),
         (&arm, &explicit, 149, "arm64"),
     ] {
-        let world = world_at(&format!("{profile}---\n{shoot}"), Release(release));
-        let machine = &world.shoots[0].spec.provider.workers[0].machine;
+        let inventory = inventory_at(&format!("{profile}---\n{shoot}"), Release(release));
+        let machine = &inventory.shoots[0].spec.provider.workers[0].machine;
         assert_eq!(machine.architecture.as_deref(), Some(expected), "{release}");
     }
 }
@@ -341,8 +342,8 @@ fn pools_have_the_architecture_that_admission_fills_in() {
 fn kubelets_have_the_reservations_that_admission_fills_in() {
     let own = with(SHOOT, "{version: 1.31.2}", "{version: 1.31.2, kubelet: {kubeReserved: {cpu: 100m}}}");
     for (shoot, cpu) in [(SHOOT, "80m"), (&own, "100m")] {
-        let world = world(&format!("{PROFILE}---\n{shoot}"));
-        let kubelet = world.shoots[0].spec.kubernetes.kubelet.as_ref().expect("it has defaults");
+        let inventory = inventory(&format!("{PROFILE}---\n{shoot}"));
+        let kubelet = inventory.shoots[0].spec.kubernetes.kubelet.as_ref().expect("it has defaults");
         let reserved = kubelet.kube_reserved.as_ref().expect("it is filled in");
         let shown = [&reserved.cpu, &reserved.memory, &reserved.pid].map(|part| part.as_ref().map(ToString::to_string));
         assert_eq!(shown, [cpu, "1Gi", "20k"].map(|part| Some(part.to_owned())));
@@ -364,9 +365,10 @@ fn maintenance_of_a_pool_without_an_architecture_succeeds() {
         "  maintenance:\n    autoUpdate: {kubernetesVersion: false, machineImageVersion: false}\n",
     );
     for release in [120, 148, 149] {
-        let world = world_at(&format!("{expiring}---\n{old}"), Release(release));
+        let inventory = inventory_at(&format!("{expiring}---\n{old}"), Release(release));
         let at = |text: &str| text.parse().expect("RFC 3339");
-        let forecast = Forecast::of(&world, at("2025-06-15T00:00:00Z"), at("2025-07-15T00:00:00Z"), &Random::new(1));
+        let forecast =
+            Forecast::of(&inventory, at("2025-06-15T00:00:00Z"), at("2025-07-15T00:00:00Z"), &Random::new(1));
         let changes: Vec<_> = forecast
             .rows
             .iter()
@@ -374,4 +376,28 @@ fn maintenance_of_a_pool_without_an_architecture_succeeds() {
             .collect();
         assert_eq!(changes, [(Some("2.0.0"), true, None)], "{release}");
     }
+}
+
+/// A change that waits for a window may roll pools, although no version changes.
+#[test]
+fn a_forecast_names_shoots_with_a_confined_change() {
+    let confined = with(SHOOT, "  maintenance:\n", "  maintenance:\n    confineSpecUpdateRollout: true\n");
+    let told = |generation: u32| {
+        let status = "status:\n  observedGeneration: 1\n  lastOperation:\n    {type: Reconcile, state: Succeeded, progress: 100, \
+                      lastUpdateTime: \"2025-01-01T00:00:00Z\", description: done}\n";
+        let shoot =
+            with(&confined, "{name: a, namespace: b}", &format!("{{name: a, namespace: b, generation: {generation}}}"));
+        let inventory = inventory(&format!("{PROFILE}---\n{shoot}{status}"));
+        let at = |text: &str| text.parse().expect("RFC 3339");
+        let until = at("2025-07-15T00:00:00Z");
+        Forecast::of(&inventory, at("2025-06-15T00:00:00Z"), until, &Random::new(1)).closing()
+    };
+    let [first, .., last] = &told(2)[..] else { panic!("several lines") };
+    assert_eq!(first, "1 Shoot: 0 move, no worker pool rolls for a version");
+    assert_eq!(
+        last,
+        "  1 Shoot has a change of the spec that waits for the next window, which may roll worker pools: b/a; \
+         `terrarium why` tells more"
+    );
+    assert!(!told(1).concat().contains("waits for the next window"));
 }

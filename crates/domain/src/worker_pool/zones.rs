@@ -4,8 +4,6 @@
 use api::core::Worker;
 use apimachinery::meta::IntOrString;
 
-use super::limits::percentage;
-
 /// One zone's share of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
@@ -104,6 +102,14 @@ fn limit(value: &IntOrString, total: i32, zones: i32, index: i32) -> IntOrString
     // Doubles from left to right, without tolerance: upstream's rounding errors are visible in the result.
     let ratio = 100.0 / (f64::from(total) / f64::from(zones)) * f64::from(part(total, zones, index));
     IntOrString::String(format!("{}%", (ratio * f64::from(percent) / 100.0).ceil()))
+}
+
+/// Returns the number of a percentage; `None` for other values.
+pub(crate) fn percentage(value: &IntOrString) -> Option<i32> {
+    match value {
+        IntOrString::Int(_) => None,
+        IntOrString::String(text) => text.strip_suffix('%')?.parse().ok(),
+    }
 }
 
 #[cfg(test)]

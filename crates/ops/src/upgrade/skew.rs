@@ -10,7 +10,7 @@ use domain::skew::{Component, GardenerVersion, Instance, Landscape, Rule, Violat
 use serde_json::{Value, json};
 
 use crate::Error;
-use crate::fleet::Fleet;
+use crate::upgrade::fleet::Fleet;
 
 /// Returns the name of a profile.
 pub const fn name_of(profile: Profile) -> &'static str {

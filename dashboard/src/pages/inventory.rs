@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use api::cluster::GARDEN;
 use api::core::{CloudProfileSpec, Project};
 use controller::Error;
-use ops::world::{ProfileKey, World};
+use ops::inventory::Inventory;
+use ops::names::ProfileKey;
 
 use crate::view::View;
 
@@ -55,24 +56,24 @@ pub type Offers = BTreeMap<ProfileKey, CloudProfileSpec>;
 ///
 /// # Errors
 /// The API's error.
-pub async fn world(view: &View) -> Result<World, Error> {
-    let mut world = profiles(view).await?;
-    world.shoots = view.list(GARDEN, None, "").await?;
-    world.read_forms(&view.hash_secrets().await);
-    Ok(world)
+pub async fn inventory(view: &View) -> Result<Inventory, Error> {
+    let mut inventory = profiles(view).await?;
+    inventory.shoots = view.list(GARDEN, None, "").await?;
+    inventory.read_forms(&view.hash_secrets().await);
+    Ok(inventory)
 }
 
-/// Reads [`world`] without Shoots.
+/// Reads [`inventory`] without Shoots.
 ///
 /// # Errors
 /// The API's error.
-pub async fn profiles(view: &View) -> Result<World, Error> {
-    let mut world = World::new(view.release());
-    world.disables_nginx_ingress = view.disables_nginx_ingress;
-    world.cloud_profiles = view.list(GARDEN, None, "").await?;
+pub async fn profiles(view: &View) -> Result<Inventory, Error> {
+    let mut inventory = Inventory::new(view.release());
+    inventory.disables_nginx_ingress = view.disables_nginx_ingress;
+    inventory.cloud_profiles = view.list(GARDEN, None, "").await?;
     // A user who may not list those of all namespaces sees none.
-    world.namespaced = view.list(GARDEN, None, "").await.unwrap_or_default();
-    Ok(world)
+    inventory.namespaced = view.list(GARDEN, None, "").await.unwrap_or_default();
+    Ok(inventory)
 }
 
 /// Reads the offers of the profiles that the session's user may see.

@@ -2,6 +2,12 @@
 //! CloudProfiles, NamespacedCloudProfiles and Shoots from manifests or a landscape.
 //!
 //! **Invariants.** All objects have the defaults of the API server. Shoots keep the order of the manifests.
+//!
+//! **Tour.** [`decoding`] of manifests, without [`ignored`] fields; [`completion`] and validation as by the API server.
+
+mod completion;
+mod decoding;
+pub mod ignored;
 
 use std::collections::BTreeMap;
 
@@ -9,18 +15,22 @@ use api::cluster;
 use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Shoot};
 use api::kubernetes::core::Secret;
 use controller::{Api, ListOptions};
-use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
+use domain::cloud_profile;
 use domain::release::Release;
 use domain::worker_pool::{Forms, PoolForms, StoredKeys};
 use process::Context;
 
-use crate::forecast::{disables_nginx_ingress, hash_version, pool_forms};
-use crate::given::{Remarks, and_more};
-use crate::{Error, fleet};
+pub use self::completion::{Reading, Refusals};
+use self::completion::{Remarks, and_more};
+pub use self::decoding::DecodedManifests;
+use crate::Error;
+use crate::gates::{disables_nginx_ingress, hash_version, pool_forms};
+use crate::names::{ProfileKey, name_of};
+use crate::upgrade::fleet;
 
 /// Profiles and Shoots.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct Inventory {
     /// Release of Gardener whose rules apply.
     pub release: Release,
     /// CloudProfiles in the order of the input.
@@ -36,50 +46,11 @@ pub struct World {
     /// Notes about ignored input and assumptions.
     pub notes: Vec<String>,
     /// Results of reading the manifests.
-    pub(super) remarks: Remarks,
+    remarks: Remarks,
 }
 
-/// Reference of a Shoot to a profile.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ProfileKey {
-    /// Namespace of a NamespacedCloudProfile; `None`: it is a CloudProfile.
-    pub namespace: Option<String>,
-    /// Name of the profile.
-    pub name: String,
-}
-
-impl ProfileKey {
-    /// Returns the profile of a Shoot.
-    pub fn of(shoot: &Shoot) -> Self {
-        let reference = cloud_profile::reference(&shoot.spec);
-        let is_namespaced = reference.as_ref().is_some_and(|reference| reference.kind == NAMESPACED_CLOUD_PROFILE);
-        Self {
-            namespace: is_namespaced.then(|| shoot.metadata.namespace.clone()),
-            name: reference.map(|reference| reference.name).unwrap_or_default(),
-        }
-    }
-
-    /// Formats the key as `NAME` or `NAMESPACE/NAME`.
-    pub fn shown(&self) -> String {
-        match &self.namespace {
-            None => self.name.clone(),
-            Some(namespace) => format!("{namespace}/{}", self.name),
-        }
-    }
-}
-
-/// Formats the key as `CloudProfile "aws"`.
-impl std::fmt::Display for ProfileKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.namespace {
-            None => write!(f, "CloudProfile {:?}", self.name),
-            Some(namespace) => write!(f, "NamespacedCloudProfile \"{namespace}/{}\"", self.name),
-        }
-    }
-}
-
-impl World {
-    /// Returns a world without objects, with the rules of a release.
+impl Inventory {
+    /// Returns an inventory without objects, with the rules of a release.
     pub fn new(release: Release) -> Self {
         Self {
             release,
@@ -93,7 +64,7 @@ impl World {
         }
     }
 
-    /// Reads the world of a running landscape, with the rules of a release.
+    /// Reads the inventory of a running landscape, with the rules of a release.
     ///
     /// # Errors
     /// The server's error message.
@@ -102,15 +73,15 @@ impl World {
         let shoots: Vec<Shoot> = Api::all(context, cluster::GARDEN).list(&all).await?.0;
         let keys = ListOptions::with_field(&format!("metadata.name={}", StoredKeys::SECRET));
         let keys: Vec<Secret> = Api::all(context, "*").list(&keys).await?.0;
-        let mut world = Self {
+        let mut inventory = Self {
             cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             namespaced: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             disables_nginx_ingress: disables_nginx_ingress(release, &fleet::manager_gates(context).await),
             shoots,
             ..Self::new(release)
         };
-        world.read_forms(&keys);
-        Ok(world)
+        inventory.read_forms(&keys);
+        Ok(inventory)
     }
 
     /// Reads the forms of the Shoots' hashes from the Secrets in which their control planes store them.
@@ -119,7 +90,7 @@ impl World {
         self.forms = forms.collect();
     }
 
-    /// Reads the world of one Shoot, like [`World::of_landscape`], without requests for other Shoots.
+    /// Reads the inventory of one Shoot, like [`Inventory::of_landscape`], without requests for other Shoots.
     ///
     /// # Errors
     /// The server's error message.
@@ -134,15 +105,15 @@ impl World {
             }
             None => Vec::new(),
         };
-        let mut world = Self {
+        let mut inventory = Self {
             cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             namespaced: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             disables_nginx_ingress: disables_nginx_ingress(release, &fleet::manager_gates(context).await),
             shoots: vec![shoot.clone()],
             ..Self::new(release)
         };
-        world.read_forms(&keys);
-        Ok(world)
+        inventory.read_forms(&keys);
+        Ok(inventory)
     }
 
     /// Returns the forms of the hashes of a Shoot's pools; if they are not known, those of new pools.
@@ -214,9 +185,4 @@ fn forms_of(shoot: &Shoot, keys: &[Secret], release: Release) -> Option<PoolForm
     let pools: BTreeMap<String, Forms> = stored.iter().map(|entry| (entry.name.clone(), entry.forms())).collect();
     let latest = pools.values().map(|forms| forms.latest).max().unwrap_or_else(|| hash_version(release));
     Some(PoolForms { pools, others: latest.into(), release })
-}
-
-/// Returns `NAMESPACE/NAME`.
-pub fn name_of(shoot: &Shoot) -> String {
-    format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name)
 }

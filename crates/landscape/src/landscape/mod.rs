@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape: components, the log and their common clock.
 
+mod start;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -243,7 +245,7 @@ impl Landscape {
     /// Starts a component that does not run.
     pub fn start_component(&mut self, component: Component) {
         if !self.components.contains_key(&component) {
-            let running = crate::start::start(self, &component);
+            let running = start::start(self, &component);
             if let Component::Gardenlet(seed) = &component {
                 let (host, seed, owner) = (self.host.clone(), seed.clone(), component.to_string());
                 // The log of a simulation is always reachable.

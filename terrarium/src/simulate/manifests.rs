@@ -7,7 +7,7 @@ use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::decode;
 use domain::skew::GardenerVersion;
-use ops::ignored::{self, Ignored};
+use ops::inventory::ignored::{self, Ignored};
 use ops::manifests::{self, Manifest, ManifestError, Origin, WantedKinds};
 use ops::release::Chosen;
 

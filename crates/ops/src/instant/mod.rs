@@ -4,6 +4,10 @@
 //! ```text
 //! 2025-01-31T10:00:00Z · 2025-01-31 (its midnight) · now · 90s, 24h, 2w, 1h30m (ago, or ahead, as the option says)
 //! ```
+//!
+//! **Tour.** [`goal`] instants to which the clock is moved.
+
+pub mod goal;
 
 use std::str::FromStr;
 

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A [`World`] from manifests, read as the API server reads them: decoded strictly, defaulted, validated.
+//! An [`Inventory`] from manifests, read as the API server reads them: decoded strictly, defaulted, validated.
 //!
 //! A manifest is treated as a stored object: rules that the server applies only to new objects, such as the one about
 //! expired versions, do not apply.
 //!
 //! **Invariants.** Input that the server would refuse becomes a [`Violation`] and is never dropped silently. Notes list
 //! everything that is filled in, ignored or missing.
-//!
-//! **Tour.** [`reading`] turns texts into a world.
-
-mod reading;
 
 use domain::versions::Moment;
 use std::collections::BTreeMap;
@@ -28,12 +24,12 @@ use domain::profile::Profile;
 use domain::release::Release;
 use domain::validation::shoot as shoots;
 
-pub use self::reading::DecodedManifests;
-use crate::forecast::gates_for;
+use super::{Inventory, ignored};
+use crate::Error;
+use crate::gates::gates_for;
 use crate::manifests::Origin;
+use crate::names::{ProfileKey, name_of};
 use crate::spelling::nearest;
-use crate::world::{ProfileKey, World, name_of};
-use crate::{Error, ignored};
 
 /// Maximum number of violations that are listed; the others are counted.
 const TOLD: usize = 20;
@@ -53,17 +49,17 @@ pub struct Reading<'a> {
 
 /// A problem for which the API server would refuse an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    origin: Origin,
+pub(super) struct Violation {
+    pub(super) origin: Origin,
     /// `Shoot a/b`
-    subject: String,
+    pub(super) subject: String,
     /// Message of the server.
-    what: String,
-    kind: Kind,
+    pub(super) what: String,
+    pub(super) kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// The server would refuse it.
     Refused,
     /// The object could not be read and is left out.
@@ -89,22 +85,22 @@ impl std::fmt::Display for Violation {
 
 /// A Shoot with incomplete versions.
 #[derive(Clone, Debug)]
-pub struct Incomplete {
-    index: usize,
-    origin: Origin,
+pub(super) struct Incomplete {
+    pub(super) index: usize,
+    pub(super) origin: Origin,
     /// Fields to complete, and the fields above them that cannot be validated before; each with its line.
-    fields: Vec<(String, usize)>,
+    pub(super) fields: Vec<(String, usize)>,
 }
 
 /// Results of reading manifests that are processed after all of them have been read.
 #[derive(Clone, Debug, Default)]
-pub struct Remarks {
-    violations: Vec<Violation>,
-    incomplete: Vec<Incomplete>,
+pub(super) struct Remarks {
+    pub(super) violations: Vec<Violation>,
+    pub(super) incomplete: Vec<Incomplete>,
     /// Places of the NamespacedCloudProfiles, in the same order.
-    namespaced: Vec<Origin>,
+    pub(super) namespaced: Vec<Origin>,
     /// Shoots without a window, in the order of the manifests.
-    windowless: Vec<String>,
+    pub(super) windowless: Vec<String>,
 }
 
 /// Lines about objects that the API server would refuse.
@@ -116,9 +112,9 @@ pub struct Refusals {
     pub errors: Vec<String>,
 }
 
-impl World {
+impl Inventory {
     /// Compares NamespacedCloudProfiles with their parents.
-    fn judge_namespaced(&mut self, now: DateTime<Utc>) {
+    pub(super) fn judge_namespaced(&mut self, now: DateTime<Utc>) {
         for (profile, origin) in self.namespaced.iter().zip(&self.remarks.namespaced) {
             let name = format!("NamespacedCloudProfile {}/{}", profile.metadata.namespace, profile.metadata.name);
             let parent = &profile.spec.parent.name;
@@ -144,7 +140,7 @@ impl World {
         }
     }
 
-    /// Adds all profiles of other worlds.
+    /// Adds all profiles of other inventories.
     pub fn add_profiles(&mut self, others: &[Self]) {
         for other in others {
             self.cloud_profiles.extend_from_slice(&other.cloud_profiles);
@@ -270,13 +266,13 @@ impl World {
 
 /// Extracts the field from Go's error about a value of a wrong type: `… struct field Kubernetes.spec.kubernetes.version of
 /// type …`.
-fn field_of(message: &str) -> &str {
+pub(super) fn field_of(message: &str) -> &str {
     let behind = message.split_once("struct field ").and_then(|(_, rest)| rest.split_once(" of type "));
     behind.and_then(|(path, _)| path.split_once('.')).map_or("", |(_, path)| path)
 }
 
 /// Returns an object as stored by a server, with a resource version.
-fn stored<T: Clone>(object: &T, meta: impl Fn(&mut T) -> &mut ObjectMeta) -> T {
+pub(super) fn stored<T: Clone>(object: &T, meta: impl Fn(&mut T) -> &mut ObjectMeta) -> T {
     let mut stored = object.clone();
     "1".clone_into(&mut meta(&mut stored).resource_version);
     stored
@@ -284,7 +280,7 @@ fn stored<T: Clone>(object: &T, meta: impl Fn(&mut T) -> &mut ObjectMeta) -> T {
 
 /// Validates a stored Shoot. Errors about annotations are dropped for a reconciled Shoot: its state may have changed since
 /// the annotated operation was requested.
-fn violations(shoot: &Shoot, release: Release) -> Vec<FieldError> {
+pub(super) fn violations(shoot: &Shoot, release: Release) -> Vec<FieldError> {
     let stored = stored(shoot, |shoot| &mut shoot.metadata);
     let mut errors = shoots::shoot_update(&stored, &stored, gates_for(release));
     if shoot.status.last_operation.is_some() {
@@ -308,12 +304,12 @@ pub(super) fn and_more(count: usize) -> String {
     if count > 1 { format!(" and {} more", count - 1) } else { String::new() }
 }
 
-fn is_below(error: &FieldError, field: &str) -> bool {
+pub(super) fn is_below(error: &FieldError, field: &str) -> bool {
     error.field.starts_with(field)
 }
 
 /// Paths of a Shoot's incomplete versions and images, and of the fields that are validated by them.
-fn open_fields(shoot: &Shoot) -> Vec<String> {
+pub(super) fn open_fields(shoot: &Shoot) -> Vec<String> {
     let mut fields = Vec::new();
     if is_open(&shoot.spec.kubernetes.version) {
         let of_control_plane = ["spec.kubernetes", "spec.kubernetes.version", "spec.provider.workers"];
@@ -393,7 +389,7 @@ fn complete_versions(
 }
 
 /// Removes fields that no question about versions reads: most of the bytes of a real landscape with thousands of Shoots.
-fn lighten(shoot: &mut Shoot) {
+pub(super) fn lighten(shoot: &mut Shoot) {
     let status = std::mem::take(&mut shoot.status);
     shoot.status = ShootStatus {
         gardener: status.gardener,

@@ -18,8 +18,8 @@ use domain::skew::{Component, GardenerVersion, Instance, Landscape};
 use domain::worker_pool::{HashVersion, StoredKeys};
 
 use crate::Error;
-use crate::components::Crash;
 use crate::manifests::{self, Origin};
+use crate::upgrade::components::Crash;
 
 pub use file::key;
 pub use running::{

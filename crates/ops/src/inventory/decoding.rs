@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Decoding of manifests, and their conversion to a world once the answering release is known.
+//! Decoding of manifests, and their conversion to an inventory once the answering release is known.
 //!
 //! The release may be that of the last Shoot, and all processing by an API server depends on it. So objects are decoded
 //! first, with the fields of all releases, and are completed and validated once all are present. The lines of invalid
@@ -19,11 +19,14 @@ use domain::defaulting;
 use domain::validation::cloud_profile as profiles;
 use serde::de::DeserializeOwned;
 
-use super::{Incomplete, Kind, Reading, Remarks, Violation, is_below, lighten, open_fields, stored, violations};
-use crate::forecast::gates_for;
-use crate::ignored::{self, Ignored};
+use super::Inventory;
+use super::completion::{
+    Incomplete, Kind, Reading, Remarks, Violation, is_below, lighten, open_fields, stored, violations,
+};
+use super::ignored::{self, Ignored};
+use crate::gates::gates_for;
 use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Text, WantedKinds};
-use crate::world::{World, name_of};
+use crate::names::name_of;
 
 /// Kinds that are read.
 const KINDS: [&str; 3] = ["CloudProfile", "NamespacedCloudProfile", "Shoot"];
@@ -154,7 +157,7 @@ impl DecodedManifests {
         let decoded = match decode::tree(manifest.object, &T::node()) {
             Ok(decoded) => decoded,
             Err(error) => {
-                let field = super::field_of(&error.message).to_owned();
+                let field = super::completion::field_of(&error.message).to_owned();
                 self.found.push(found(&field, error.message, Kind::LeftOut));
                 return None;
             }
@@ -179,12 +182,12 @@ impl DecodedManifests {
     }
 
     /// Completes and validates all objects like an API server of a release.
-    pub fn world(self, reading: Reading<'_>) -> World {
+    pub fn inventory(self, reading: Reading<'_>) -> Inventory {
         let Self { texts, objects, found, ignored, mut notes } = self;
         notes.extend(ignored.notes(reading.release));
-        let mut world = World::new(reading.release);
-        world.notes = notes;
-        let mut judge = Judge { world, reading, ignored, found, open: Vec::new() };
+        let mut inventory = Inventory::new(reading.release);
+        inventory.notes = notes;
+        let mut judge = Judge { inventory, reading, ignored, found, open: Vec::new() };
         for (object, place) in objects {
             match object {
                 Decoded::CloudProfile(profile) => judge.cloud_profile(*profile, &place),
@@ -192,19 +195,19 @@ impl DecodedManifests {
                 Decoded::Shoot(shoot) => judge.shoot(*shoot, &place),
             }
         }
-        let mut world = judge.placed(&texts);
-        world.judge_namespaced(reading.now);
-        world
+        let mut inventory = judge.placed(&texts);
+        inventory.judge_namespaced(reading.now);
+        inventory
     }
 }
 
 /// Emulation of an API server that accepts objects in sequence.
 struct Judge<'a> {
-    world: World,
+    inventory: Inventory,
     reading: Reading<'a>,
     ignored: Ignored,
     found: Vec<UnplacedViolation>,
-    /// Numbers of the Shoots in `world.remarks.incomplete`, in the same order.
+    /// Numbers of the Shoots in `inventory.remarks.incomplete`, in the same order.
     open: Vec<Number>,
 }
 
@@ -223,7 +226,7 @@ impl Judge<'_> {
             self.reading.now,
         );
         self.fields(place, &format!("CloudProfile {}", profile.metadata.name), errors);
-        self.world.cloud_profiles.push(profile);
+        self.inventory.cloud_profiles.push(profile);
     }
 
     fn namespaced(&mut self, profile: NamespacedCloudProfile, place: Place) {
@@ -234,13 +237,13 @@ impl Judge<'_> {
         let stored = stored(&profile, |profile| &mut profile.metadata);
         let errors = profiles::namespaced_cloud_profile_update(&stored, &stored, gates_for(self.reading.release));
         self.fields(&place, &subject, errors);
-        self.world.remarks.namespaced.push(place.origin);
-        self.world.namespaced.push(profile);
+        self.inventory.remarks.namespaced.push(place.origin);
+        self.inventory.namespaced.push(profile);
     }
 
     fn shoot(&mut self, shoot: Shoot, place: &Place) {
         let mut shoot = self.of_release(shoot);
-        let Remarks { incomplete, windowless, .. } = &mut self.world.remarks;
+        let Remarks { incomplete, windowless, .. } = &mut self.inventory.remarks;
         let window = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.as_ref());
         if window.is_none() && !shoot.metadata.is_being_deleted() {
             windowless.push(name_of(&shoot));
@@ -250,11 +253,12 @@ impl Judge<'_> {
         defaulting::shoot(&mut shoot, draw, self.reading.release);
         let stored = shoot.clone();
         defaulting::sync_cloud_profile_reference(&mut shoot, Some(&stored), self.reading.release);
+        defaulting::sync_dns_references(&mut shoot, self.reading.release);
         let open = open_fields(&shoot);
         if !open.is_empty() {
             self.open.push(place.number);
             incomplete.push(Incomplete {
-                index: self.world.shoots.len(),
+                index: self.inventory.shoots.len(),
                 origin: place.origin.clone(),
                 fields: open.iter().map(|field| (field.clone(), place.origin.line)).collect(),
             });
@@ -262,7 +266,7 @@ impl Judge<'_> {
         let is_open = |error: &FieldError| open.iter().any(|field| is_below(error, field));
         let errors = violations(&shoot, self.reading.release).into_iter().filter(|error| !is_open(error));
         self.fields(place, &format!("Shoot {}", name_of(&shoot)), errors);
-        self.world.shoots.push(shoot);
+        self.inventory.shoots.push(shoot);
     }
 
     /// Adds violations for life cycles that the release does not know.
@@ -296,10 +300,10 @@ impl Judge<'_> {
         }));
     }
 
-    /// Returns the world, with the lines of all violations.
-    fn placed(self, texts: &[Text]) -> World {
-        let Self { mut world, mut found, open, .. } = self;
-        let incomplete = &mut world.remarks.incomplete;
+    /// Returns the inventory, with the lines of all violations.
+    fn placed(self, texts: &[Text]) -> Inventory {
+        let Self { mut inventory, mut found, open, .. } = self;
+        let incomplete = &mut inventory.remarks.incomplete;
         let fields = found.iter().filter_map(|found| Some((found.number, found.field.clone()?)));
         let open_fields = open.iter().zip(&*incomplete);
         let open_fields =
@@ -316,8 +320,8 @@ impl Judge<'_> {
         }
         // Decoding and validation may both find violations of an object: sort them in the order of the manifests.
         found.sort_by_key(|found| found.number);
-        world.remarks.violations.extend(found.into_iter().map(|found| found.violation));
-        world
+        inventory.remarks.violations.extend(found.into_iter().map(|found| found.violation));
+        inventory
     }
 }
 

@@ -18,7 +18,7 @@ use domain::fault::{self, State};
 use domain::skew::Component;
 use process::Context;
 
-use crate::components::Row;
+use crate::upgrade::components::Row;
 
 /// Reason for which gardener-apiserver does not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,12 +8,9 @@ use chrono::TimeDelta;
 use gardenlet_sim::{gardenlet, provider_local};
 use kube_controllers::workload;
 
+use super::Landscape;
 use crate::component::{Component, Running};
-use crate::landscape::Landscape;
-use crate::options::Sync;
-
-/// Parent domain of Shoots without a domain of their own.
-pub const DEFAULT_DOMAIN: &str = "sandbox.example.org";
+use crate::options::{DEFAULT_DOMAIN, Sync};
 
 /// Termination duration of a simulated pod of a Shoot in seconds, as in a landscape of processes.
 const POD_END_SECONDS: i64 = 5;

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reasons for which maintenance chooses or keeps a version of a Shoot, as lines.
+//!
+//! **Tour.** [`lines`] text with references to fields and objects; [`outlook`] severity of what follows for each version;
+//! [`words`] terms and their explanations.
+
+pub mod lines;
+pub mod outlook;
+pub mod words;
 
 use api::constants::annotation;
 use api::core::{CloudProfileSpec, Shoot};
@@ -9,7 +16,7 @@ use domain::maintenance::upcoming;
 use domain::versions::Moment;
 use domain::window::Window;
 
-use crate::lines::Line;
+use crate::explain::lines::Line;
 use crate::show;
 use crate::spelling::plural;
 

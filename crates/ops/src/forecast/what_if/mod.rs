@@ -23,7 +23,7 @@ use domain::validation::cloud_profile::cloud_profile_update;
 use domain::versions::set_stage;
 
 use crate::Error;
-use crate::forecast::gates_for;
+use crate::gates::gates_for;
 use crate::instant::When;
 use crate::spelling::{distance, nearest};
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Versions that CloudProfiles offer at an instant, their users and their successors.
+//!
+//! **Tour.** [`users`] effects of a version's dates on each user.
+
+pub mod users;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +17,10 @@ use domain::release::Release;
 use domain::versions::{Expirable, Gap, Moment, State, Strategy, Version, choose, gap, shown_default};
 use serde_json::{Value, json};
 
+use crate::inventory::Inventory;
+use crate::names::ProfileKey;
 use crate::past::rows::{PoolRow, ShootRow};
 use crate::show;
-use crate::world::{ProfileKey, World};
 
 /// A version that a profile offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,11 +183,11 @@ pub struct Rules {
     pub release: Release,
 }
 
-/// Returns the versions that a world's profiles offer at an instant, for all profiles or one. `None`: there is no such
+/// Returns the versions that an inventory's profiles offer at an instant, for all profiles or one. `None`: there is no such
 /// profile.
-pub fn offered(world: &World, wanted: Option<&str>, now: DateTime<Utc>, profile: Profile) -> Option<Offered> {
-    let uses = |key: &ProfileKey| Uses::of(world.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key));
-    offered_to(&world.offers(), &uses, wanted, Rules { now, profile, release: world.release })
+pub fn offered(inventory: &Inventory, wanted: Option<&str>, now: DateTime<Utc>, profile: Profile) -> Option<Offered> {
+    let uses = |key: &ProfileKey| Uses::of(inventory.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key));
+    offered_to(&inventory.offers(), &uses, wanted, Rules { now, profile, release: inventory.release })
 }
 
 /// Returns the versions that profiles offer, like [`offered`], with the users of each.

@@ -162,7 +162,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::forecast::{gates_for, pool_forms};
+    use crate::gates::{gates_for, pool_forms};
 
     const NOW: &str = "2023-07-27T20:00:00Z";
 

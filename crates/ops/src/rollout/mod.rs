@@ -3,6 +3,10 @@
 //!
 //! The effect is that of [`domain::worker_pool::effects`], which the forecast and gardenlet's own hashes use as well. The
 //! API server of a landscape, or else [`domain::forecast::refusal`], decides if the change is accepted.
+//!
+//! **Tour.** [`apply`] the patch of `kubectl apply` for a manifest.
+
+pub mod apply;
 
 use domain::versions::Moment;
 use std::collections::BTreeMap;
@@ -18,8 +22,8 @@ use chrono::{DateTime, Utc};
 use controller::{Api, ListOptions, Patch};
 use domain::annotations;
 use domain::forecast::refusal;
-use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::rotation;
+use domain::shoot_facts::{is_confined, is_hibernation_enabled};
 use domain::skew::notes::GateSetting;
 use domain::skew::releases::{check_gate, gate_is_on};
 use domain::skew::{Component, GardenerVersion};
@@ -28,9 +32,12 @@ use domain::worker_pool::{self, Effect, HashVersion, PoolEffect, PoolForms};
 use process::Context;
 use serde_json::{Map, Value, json};
 
+use crate::Error;
+use crate::inventory::Inventory;
+use crate::names::ProfileKey;
+use crate::read;
 use crate::spelling::counted;
-use crate::world::{ProfileKey, World};
-use crate::{Error, apply, fleet, read};
+use crate::upgrade::fleet;
 
 /// Feature gate that decides how pools are hashed.
 const NEW_WORKER_POOL_HASH: &str = "NewWorkerPoolHash";
@@ -43,7 +50,7 @@ pub struct Change {
     /// The Shoot after the change.
     pub new: Shoot,
     /// Profiles, and forms of the pools' hashes.
-    pub world: World,
+    pub inventory: Inventory,
     /// Numbers of nodes by pool, if they were read from a landscape.
     pub nodes: BTreeMap<String, usize>,
     /// Instant of the change.
@@ -274,7 +281,7 @@ impl Change {
             asked.metadata.annotations.insert(annotation::OPERATION.to_owned(), operation.to_owned());
             rotation::begin(&mut new.status, &new.spec, operation, Time::from_instant(self.now));
         }
-        let offers = self.world.offers();
+        let offers = self.inventory.offers();
         let key = ProfileKey::of(&self.new);
         let offered = offers.get(&key);
         let refused = match (&self.answer, offered) {
@@ -286,7 +293,7 @@ impl Change {
         };
         let mut forms = PoolForms::all(latest, gates.release);
         if self.is_of_landscape {
-            forms = PoolForms { release: gates.release, ..self.world.forms(&self.old) };
+            forms = PoolForms { release: gates.release, ..self.inventory.forms(&self.old) };
         }
         let mut effects = worker_pool::effects(&self.old, &new, &forms);
         for (pool, effect) in &mut effects {
@@ -413,7 +420,7 @@ mod tests {
         let change = Change {
             old: shoot(old),
             new: shoot(new),
-            world: World::new(domain::release::DOCUMENTED),
+            inventory: Inventory::new(domain::release::DOCUMENTED),
             nodes: BTreeMap::new(),
             now: DateTime::UNIX_EPOCH,
             is_of_landscape: false,
@@ -462,7 +469,7 @@ mod tests {
             let change = Change {
                 old: same.clone(),
                 new: same,
-                world: World::new(domain::release::DOCUMENTED),
+                inventory: Inventory::new(domain::release::DOCUMENTED),
                 nodes: BTreeMap::new(),
                 now: DateTime::UNIX_EPOCH,
                 is_of_landscape: true,
@@ -488,7 +495,7 @@ mod tests {
             let change = Change {
                 old: same.clone(),
                 new: same,
-                world: World::new(domain::release::NEWEST),
+                inventory: Inventory::new(domain::release::NEWEST),
                 nodes: BTreeMap::new(),
                 now: DateTime::UNIX_EPOCH,
                 is_of_landscape: false,
@@ -502,7 +509,7 @@ mod tests {
         let change = Change {
             old: shoot(&[]),
             new: shoot(&[]),
-            world: World::new(domain::release::NEWEST),
+            inventory: Inventory::new(domain::release::NEWEST),
             nodes: BTreeMap::new(),
             now: DateTime::UNIX_EPOCH,
             is_of_landscape: false,
@@ -517,10 +524,10 @@ mod tests {
         let change = |minimum: i32| {
             let mut new = shoot(&[("a", "small")]);
             new.spec.provider.workers[0].minimum = minimum;
-            let (old, world) = (shoot(&[]), World::new(domain::release::DOCUMENTED));
+            let (old, inventory) = (shoot(&[]), Inventory::new(domain::release::DOCUMENTED));
             let nodes = BTreeMap::new();
             let now = DateTime::UNIX_EPOCH;
-            let change = Change { old, new, world, nodes, now, is_of_landscape: false, answer: Some(None) };
+            let change = Change { old, new, inventory, nodes, now, is_of_landscape: false, answer: Some(None) };
             let hashing = Hashing { gates: Gates::default(), latest: HashVersion::V1 };
             change.judge(None, hashing).expect("no operation").0[0].message.clone()
         };

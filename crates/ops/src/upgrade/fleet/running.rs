@@ -21,9 +21,10 @@ use serde_json::{Value, json};
 
 use super::objects::{self, gates_of, gates_of_arguments};
 use super::{Fleet, first_hash_forms};
-use crate::components::{Row, crashes, missing};
+use crate::Error;
 use crate::past::rows::ShootRow;
-use crate::{Error, read};
+use crate::read;
+use crate::upgrade::components::{Row, crashes, missing};
 
 /// API groups.
 const CORE: &str = "core.gardener.cloud";

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Forecast of maintenance: time, target version and reason of each update of a Shoot, and the Shoots without one.
+//!
+//! **Tour.** [`rows`] one change each, counted by [`summary`]; [`unmoved`] Shoots without a change; [`what_if`] other dates and
+//! classifications.
+
+pub mod rows;
+pub mod summary;
+pub mod unmoved;
+pub mod what_if;
 
 use domain::versions::Moment;
 use std::collections::BTreeMap;
@@ -8,19 +16,19 @@ use api::core::Shoot;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::forecast::{self, Change, Course, Offer, Settings, Subject};
-use domain::release::Release;
-use domain::skew::notes::GateSetting;
-use domain::skew::releases::{check_gate, gate_is_on};
-use domain::skew::{Component, GardenerVersion};
-use domain::validation::shoot::Gates;
-use domain::worker_pool::{Effect, HashVersion, PoolForms};
+use domain::shoot_facts::is_confined;
+use domain::worker_pool::Effect;
 
-use crate::lines::Line;
-use crate::rows::{self, Row};
-use crate::spelling::nearest;
-use crate::unmoved::{self, Prospect, Unmoved};
-use crate::world::{ProfileKey, World, name_of};
-use crate::{Error, explain, show, summary};
+use self::rows::Row;
+use self::unmoved::{Prospect, Unmoved};
+use crate::Error;
+use crate::explain;
+use crate::explain::lines::Line;
+use crate::gates::gates_for;
+use crate::inventory::Inventory;
+use crate::names::{ProfileKey, name_of};
+use crate::show;
+use crate::spelling::{counted, first_of, nearest};
 
 /// Filter of changes by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +105,9 @@ pub struct Forecast {
     pub rows: Vec<Row>,
     /// Shoots without a successful change until the end.
     pub unmoved: Vec<Unmoved>,
+    /// Shoots (`NAMESPACE/NAME`) whose spec has changed and waits for their next window
+    /// (`spec.maintenance.confineSpecUpdateRollout`); in it, worker pools may roll without a change of a version.
+    pub confined: Vec<String>,
     /// End of the forecast.
     pub until: DateTime<Utc>,
     /// Number of all Shoots.
@@ -104,28 +115,29 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Computes the forecast of all Shoots of a world, in parallel. The instants of maintenance runs equal those of a
+    /// Computes the forecast of all Shoots of an inventory, in parallel. The instants of maintenance runs equal those of a
     /// landscape with the same random source.
-    pub fn of(world: &World, from: DateTime<Utc>, until: DateTime<Utc>, random: &Random) -> Self {
-        let offers: BTreeMap<ProfileKey, Offer> = world
+    pub fn of(inventory: &Inventory, from: DateTime<Utc>, until: DateTime<Utc>, random: &Random) -> Self {
+        let offers: BTreeMap<ProfileKey, Offer> = inventory
             .offers()
             .into_iter()
             .map(|(key, first)| (key.clone(), Offer { name: key.name, first, changes: Vec::new() }))
             .collect();
-        let mut forecast = Self::empty(world.shoots.len(), until);
+        let mut forecast = Self::empty(inventory.shoots.len(), until);
         // Shoots are independent of each other, so the processors share them; the parts are joined in order.
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = world.shoots.len().div_ceil(processors).max(1);
+        let share = inventory.shoots.len().div_ceil(processors).max(1);
         let offers = &offers;
         std::thread::scope(|scope| {
-            let parts = world.shoots.chunks(share);
+            let parts = inventory.shoots.chunks(share);
             let parts: Vec<_> = parts
-                .map(|shoots| scope.spawn(move || Self::of_shoots(world, shoots, offers, from, until, random)))
+                .map(|shoots| scope.spawn(move || Self::of_shoots(inventory, shoots, offers, from, until, random)))
                 .collect();
             for part in parts {
                 let part = part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 forecast.rows.extend(part.rows);
                 forecast.unmoved.extend(part.unmoved);
+                forecast.confined.extend(part.confined);
             }
         });
         forecast.rows.sort_by(|left, right| (left.change.time, &left.shoot).cmp(&(right.change.time, &right.shoot)));
@@ -133,11 +145,11 @@ impl Forecast {
     }
 
     fn empty(shoots: usize, until: DateTime<Utc>) -> Self {
-        Self { rows: Vec::new(), unmoved: Vec::new(), until, shoots }
+        Self { rows: Vec::new(), unmoved: Vec::new(), confined: Vec::new(), until, shoots }
     }
 
     fn of_shoots(
-        world: &World,
+        inventory: &Inventory,
         shoots: &[Shoot],
         offers: &BTreeMap<ProfileKey, Offer>,
         from: DateTime<Utc>,
@@ -148,6 +160,9 @@ impl Forecast {
         let mut forecast = Self::empty(shoots.len(), until);
         for shoot in shoots {
             let name = name_of(shoot);
+            if has_confined_change(shoot) {
+                forecast.confined.push(name.clone());
+            }
             let key = ProfileKey::of(shoot);
             let Some(offer) = offers.get(&key) else {
                 let prospect = Prospect::Unknown(format!("since what {key} offers is not given"));
@@ -158,14 +173,15 @@ impl Forecast {
                 from,
                 until,
                 draw: &draw,
-                gates: gates_for(world.release),
-                disables_nginx_ingress: world.disables_nginx_ingress,
-                forms: &|shoot| world.forms(shoot),
+                gates: gates_for(inventory.release),
+                disables_nginx_ingress: inventory.disables_nginx_ingress,
+                forms: &|shoot| inventory.forms(shoot),
             };
             let course = forecast::course(shoot, offer, &settings);
             if !course.changes.iter().any(|change| change.failure.is_none()) {
                 let next = course.next_change(offer, &settings);
-                let prospect = Prospect::of(next, standing(shoot, offer, &course, Moment::new(until, world.release)));
+                let prospect =
+                    Prospect::of(next, standing(shoot, offer, &course, Moment::new(until, inventory.release)));
                 forecast.unmoved.push(Unmoved { shoot: name.clone(), prospect });
             }
             forecast.rows.extend(course.changes.into_iter().map(|change| Row { shoot: name.clone(), change }));
@@ -175,8 +191,16 @@ impl Forecast {
 
     /// Returns the summary: Shoots that change, that fail, and that stay unchanged, with the reason.
     pub fn closing(&self) -> Vec<String> {
-        let mut lines = vec![summary::moved(&self.rows, self.shoots)];
+        let mut lines = vec![summary::moved(&self.rows, self.shoots, !self.confined.is_empty())];
         lines.extend(unmoved::lines(&self.unmoved, self.until, 3).into_iter().map(|line| format!("  {line}")));
+        if !self.confined.is_empty() {
+            let shoots = counted(self.confined.len(), "Shoot has", "Shoots have");
+            let names = first_of(self.confined.iter().map(String::as_str), 3);
+            lines.push(format!(
+                "  {shoots} a change of the spec that waits for the next window, which may roll worker pools: {names}; \
+                 `terrarium why` tells more"
+            ));
+        }
         lines
     }
 
@@ -185,9 +209,9 @@ impl Forecast {
     ///
     /// # Errors
     /// There is no such Shoot.
-    pub fn explained(&self, world: &World, name: &str, from: DateTime<Utc>) -> Result<Vec<Line>, Error> {
-        let Some(shoot) = world.shoots.iter().find(|shoot| name_of(shoot) == name) else {
-            let names = world.shoots.iter().map(name_of);
+    pub fn explained(&self, inventory: &Inventory, name: &str, from: DateTime<Utc>) -> Result<Vec<Line>, Error> {
+        let Some(shoot) = inventory.shoots.iter().find(|shoot| name_of(shoot) == name) else {
+            let names = inventory.shoots.iter().map(name_of);
             let names: Vec<String> = names.collect();
             let hint = nearest(name, names.iter().map(String::as_str));
             return Err(Error::input(format!("there is no Shoot {name} among the manifests"), hint));
@@ -195,9 +219,9 @@ impl Forecast {
         let key = ProfileKey::of(shoot);
         let mut lines = vec![Line::of(format!("Shoot {name}, {key}, as seen from {}:", show(from)))];
         let mut add = |line: Line| lines.push(line.deeper());
-        match world.offers().get(&key) {
+        match inventory.offers().get(&key) {
             Some(offered) => {
-                explain::lines(shoot, &key.name, offered, Moment::new(from, world.release), None)
+                explain::lines(shoot, &key.name, offered, Moment::new(from, inventory.release), None)
                     .into_iter()
                     .for_each(&mut add);
             }
@@ -224,57 +248,12 @@ impl Forecast {
     }
 }
 
-/// Gates of a release's gardener-apiserver, with every gate on that allows more: stored objects of a landscape may depend
-/// on any of them.
-pub fn gates_for(release: Release) -> Gates {
-    Gates {
-        in_place_node_updates: true,
-        credentials_rotation_without_workers_rollout: true,
-        version_classification_lifecycle: true,
-        disable_nginx_ingress_in_shoot: false,
-        cloud_profile_capabilities: true,
-        release,
-    }
-}
-
-/// Forms of pools that a release's gardenlet has created, with its default gates.
-pub fn pool_forms(release: Release) -> PoolForms {
-    PoolForms::all(hash_version(release), release)
-}
-
-/// Gate of gardener-controller-manager that disables the addon nginx ingress.
-const DISABLE_NGINX_INGRESS: &str = "DisableNginxIngressInShoot";
-
-/// True if gardener-controller-manager of a release with these gates disables the addon nginx ingress.
-pub fn disables_nginx_ingress(release: Release, gates: &[GateSetting]) -> bool {
-    let version = GardenerVersion::release(1, u64::from(release.0), 0);
-    let is_own =
-        |gate: &&GateSetting| gate.component == Component::ControllerManager && gate.name == DISABLE_NGINX_INGRESS;
-    let set = gates.iter().rev().find(is_own).map(|gate| gate.on);
-    check_gate(&version, "controllermanager", DISABLE_NGINX_INGRESS, true).is_ok()
-        && gate_is_on(&version, DISABLE_NGINX_INGRESS, set)
-}
-
-/// Converts named gates of gardener-controller-manager of a version.
-///
-/// # Errors
-/// The version has no such gate, or the gate is locked.
-pub fn manager_gates(version: &GardenerVersion, set: &[(String, bool)]) -> Result<Vec<GateSetting>, Error> {
-    let setting = |(name, on): &(String, bool)| {
-        check_gate(version, "controllermanager", name, *on).map_err(|error| {
-            let what = format!("--feature-gate {name}={on}: {error}");
-            Error::input(what, "the gates of gardener-controller-manager count: `terrarium explain F1` says more")
-        })?;
-        let component = Component::ControllerManager;
-        Ok(GateSetting { component, owner: String::new(), name: name.clone(), on: *on })
-    };
-    set.iter().map(setting).collect()
-}
-
-/// Form of hash that a release's gardenlet uses by default.
-pub fn hash_version(release: Release) -> HashVersion {
-    let version = GardenerVersion::release(1, u64::from(release.0), 0);
-    if gate_is_on(&version, "NewWorkerPoolHash", None) { HashVersion::V2 } else { HashVersion::V1 }
+/// True if the spec of a Shoot has changed and waits for the next window.
+fn has_confined_change(shoot: &Shoot) -> bool {
+    is_confined(&shoot.spec)
+        && !shoot.metadata.is_being_deleted()
+        && shoot.metadata.generation > shoot.status.observed_generation
+        && shoot.status.last_operation.is_some()
 }
 
 /// Reason for which a Shoot does not change until an instant.

@@ -14,9 +14,11 @@ use domain::forecast::choice::{self, Choice};
 use domain::forecast::{Change, Subject};
 use domain::versions::Version;
 
+use crate::explain;
 use crate::forecast::Forecast;
-use crate::world::{ProfileKey, World, name_of};
-use crate::{explain, show};
+use crate::inventory::Inventory;
+use crate::names::{ProfileKey, name_of};
+use crate::show;
 
 /// Users of a version.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,19 +52,19 @@ pub enum Fate {
 }
 
 /// Groups the users by version with a forecast from `now` on: Kubernetes first, the highest version first.
-pub fn of(world: &World, forecast: &Forecast, now: DateTime<Utc>) -> Vec<Group> {
-    let offers = world.offers();
+pub fn of(inventory: &Inventory, forecast: &Forecast, now: DateTime<Utc>) -> Vec<Group> {
+    let offers = inventory.offers();
     let mut changes: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
     for row in &forecast.rows {
         changes.entry(&row.shoot).or_default().push(&row.change);
     }
     let mut groups: BTreeMap<(String, String), Vec<User>> = BTreeMap::new();
-    for shoot in &world.shoots {
+    for shoot in &inventory.shoots {
         let key = ProfileKey::of(shoot);
         let Some(offered) = offers.get(&key) else { continue };
         let name = name_of(shoot);
         let own = changes.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
-        for choice in choice::choices(shoot, &key.name, offered, Moment::new(now, world.release)) {
+        for choice in choice::choices(shoot, &key.name, offered, Moment::new(now, inventory.release)) {
             let fate = fate(shoot, &choice, own, now);
             let subject = choice.image.unwrap_or_else(|| "kubernetes".to_owned());
             let user = User { shoot: name.clone(), pool: choice.pool, fate };
