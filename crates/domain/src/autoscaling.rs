@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HorizontalPodAutoscalers: defaults, violations, and `autoscaling/v1` as another form of `autoscaling/v2`.
+//! HorizontalPodAutoscalers: defaults, and `autoscaling/v1` as another form of `autoscaling/v2`.
 //!
 //! Properties that `v1` has no field for are annotations there, as JSON.
 //!
-//! Deliberately absent: violations of single metrics and of the behavior beyond their presence; nothing here scales.
+//! Deliberately absent: validation, and defaults of the behavior; nothing here scales.
 //!
-//! Source: k8s.io/kubernetes pkg/apis/autoscaling/{v1/conversion.go,v2/defaults.go,validation/validation.go} @ v1.32.
+//! Source: k8s.io/kubernetes pkg/apis/autoscaling/{v1/conversion.go,v2/defaults.go} @ v1.32.
 
-use apimachinery::field::{FieldError, Path};
 use serde_json::{Map, Value, json};
 
 use crate::defaulting::workload::put;
-use crate::validation::{Errors, meta};
 
 /// Metrics that `v1` has no field for.
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
@@ -63,82 +61,11 @@ pub fn fill(spec: &mut Map<String, Value>) {
     if !has_metrics {
         spec.insert("metrics".to_owned(), json!([use_of_cpu(DEFAULT_CPU)]));
     }
-    let Some(Value::Object(behavior)) = spec.get_mut("behavior") else { return };
-    let policy = |type_: &str, value: i64| json!({"type": type_, "value": value, "periodSeconds": 15});
-    put(behavior, "scaleUp", json!({}));
-    put(behavior, "scaleDown", json!({}));
-    if let Some(Value::Object(up)) = behavior.get_mut("scaleUp") {
-        put(up, "stabilizationWindowSeconds", json!(0));
-        put(up, "selectPolicy", json!("Max"));
-        put(up, "policies", json!([policy("Pods", 4), policy("Percent", 100)]));
-    }
-    if let Some(Value::Object(down)) = behavior.get_mut("scaleDown") {
-        put(down, "selectPolicy", json!("Max"));
-        put(down, "policies", json!([policy("Percent", 100)]));
-    }
 }
 
 fn use_of_cpu(percent: i64) -> Value {
     let target = json!({"type": "Utilization", "averageUtilization": percent});
     json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})
-}
-
-/// Violations of an object.
-pub fn validate(fields: &Map<String, Value>) -> Errors {
-    let mut errors = Errors::new();
-    let (path, null) = (Path::new("spec"), Value::Null);
-    let spec = fields.get("spec").unwrap_or(&null);
-    let (least, most) = (spec["minReplicas"].as_i64(), spec["maxReplicas"].as_i64().unwrap_or(0));
-    if let Some(least) = least.filter(|least| *least < 1) {
-        let text = "must be greater than or equal to 1";
-        errors.push(FieldError::invalid(&path.child("minReplicas"), least, text));
-    }
-    if most < 1 {
-        errors.push(FieldError::invalid(&path.child("maxReplicas"), most, "must be greater than 0"));
-    }
-    if least.is_some_and(|least| most < least) {
-        let text = "must be greater than or equal to `minReplicas`";
-        errors.push(FieldError::invalid(&path.child("maxReplicas"), most, text));
-    }
-    let at = path.child("scaleTargetRef");
-    for field in ["kind", "name"] {
-        let text = spec["scaleTargetRef"][field].as_str().unwrap_or_default();
-        if text.is_empty() {
-            errors.push(FieldError::required(&at.child(field), ""));
-        } else {
-            let wrong = apimachinery::validation::path_segment_name(text);
-            meta::invalid_each(&mut errors, &at.child(field), text, wrong);
-        }
-    }
-    for (index, metric) in spec["metrics"].as_array().into_iter().flatten().enumerate() {
-        metric_of_type(&mut errors, metric, &path.child("metrics").index(index));
-    }
-    errors
-}
-
-/// Checks that a metric has a type, and the object that belongs to it.
-fn metric_of_type(errors: &mut Errors, metric: &Value, path: &Path) {
-    const TYPES: [(&str, &str); 5] = [
-        ("ContainerResource", "containerResource"),
-        ("External", "external"),
-        ("Object", "object"),
-        ("Pods", "pods"),
-        ("Resource", "resource"),
-    ];
-    let type_ = metric["type"].as_str().unwrap_or_default();
-    if type_.is_empty() {
-        errors.push(FieldError::required(&path.child("type"), "must specify a metric source type"));
-        return;
-    }
-    let Some((_, field)) = TYPES.iter().find(|(known, _)| *known == type_) else {
-        let known = TYPES.map(|(known, _)| known);
-        errors.push(FieldError::not_supported(&path.child("type"), type_, &known));
-        return;
-    };
-    if !metric[*field].is_object() {
-        let text = "must populate information for the given metric source";
-        errors.push(FieldError::required(&path.child(field), text));
-    }
 }
 
 /// Returns the target utilization of CPU in percent; `None`: another metric, for which `v1` has no field.
@@ -334,50 +261,12 @@ mod tests {
 
     #[test]
     fn without_a_metric_the_use_of_cpu_is_kept_at_eighty_percent() {
-        let mut spec = map(json!({"maxReplicas": 3, "behavior": {"scaleUp": {"selectPolicy": "Min"}}}));
+        let mut spec = map(json!({"maxReplicas": 3}));
         fill(&mut spec);
-        let policy = |type_: &str, value: i64| json!({"type": type_, "value": value, "periodSeconds": 15});
-        let up = json!({
-            "selectPolicy": "Min", "stabilizationWindowSeconds": 0, "policies": [policy("Pods", 4), policy("Percent", 100)],
-        });
-        let down = json!({"selectPolicy": "Max", "policies": [policy("Percent", 100)]});
-        let expected = json!({
-            "minReplicas": 1, "maxReplicas": 3, "metrics": [use_of_cpu(80)],
-            "behavior": {"scaleUp": up, "scaleDown": down},
-        });
+        let expected = json!({"minReplicas": 1, "maxReplicas": 3, "metrics": [use_of_cpu(80)]});
         assert_eq!(Value::Object(spec.clone()), expected);
         fill(&mut spec);
         assert_eq!(Value::Object(spec), expected, "defaults are stable");
-    }
-
-    #[test]
-    fn numbers_and_the_target_are_judged() {
-        let judge = |spec: Value| -> Vec<String> {
-            validate(&map(json!({ "spec": spec }))).iter().map(ToString::to_string).collect()
-        };
-        assert!(judge(json!({"minReplicas": 1, "maxReplicas": 1, "scaleTargetRef": target()})).is_empty());
-        assert_eq!(
-            judge(json!({"minReplicas": 0, "maxReplicas": 0})),
-            [
-                "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
-                "spec.maxReplicas: Invalid value: 0: must be greater than 0",
-                "spec.scaleTargetRef.kind: Required value",
-                "spec.scaleTargetRef.name: Required value",
-            ]
-        );
-        assert_eq!(
-            judge(json!({
-                "minReplicas": 3, "maxReplicas": 2, "scaleTargetRef": target(),
-                "metrics": [{}, {"type": "Luck"}, {"type": "Pods"}],
-            })),
-            [
-                "spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`",
-                "spec.metrics[0].type: Required value: must specify a metric source type",
-                "spec.metrics[1].type: Unsupported value: \"Luck\": supported values: \"ContainerResource\", \"External\", \
-                 \"Object\", \"Pods\", \"Resource\"",
-                "spec.metrics[2].pods: Required value: must populate information for the given metric source",
-            ]
-        );
     }
 
     #[test]

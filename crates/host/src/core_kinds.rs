@@ -14,8 +14,6 @@ use serde_json::{Map, Value, json};
 
 use crate::{resource_quotas, service_addresses, storage_defaults};
 
-/// Former annotation for the class of an Ingress.
-const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
 /// Subresource that adds debug containers to a pod.
 const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
 /// Annotation with the name of the ServiceAccount whose token a Secret holds.
@@ -92,16 +90,12 @@ impl CoreStrategy {
     }
 
     /// Violations of an object that is new, or whose specification has changed.
-    fn violations(&self, object: &DynamicObject, is_new: bool) -> Vec<FieldError> {
+    fn violations(&self, object: &DynamicObject) -> Vec<FieldError> {
         let (metadata, fields) = (&object.metadata, &object.fields);
         let name = &metadata.name;
         match (self.group, self.plural) {
             ("batch", "jobs") => workload::job(&metadata.uid, fields),
             ("batch", "cronjobs") => workload::cron_job(name, fields),
-            ("networking.k8s.io", "ingresses") => {
-                let class = metadata.annotation(INGRESS_CLASS).filter(|_| is_new);
-                workload::ingress(class, fields)
-            }
             ("", "persistentvolumeclaims") => workload::claim(fields),
             ("certificates.k8s.io", _) => {
                 let request = object.get(&["spec", "request"]).and_then(Value::as_str).unwrap_or_default();
@@ -117,15 +111,8 @@ impl CoreStrategy {
             ("", "pods") => workload::pod(fields),
             ("scheduling.k8s.io", "priorityclasses") => workload::priority_class(name, fields),
             ("node.k8s.io", "runtimeclasses") => workload::runtime_class(fields),
-            ("flowcontrol.apiserver.k8s.io", "flowschemas") => workload::flow_schema(name, fields),
-            ("flowcontrol.apiserver.k8s.io", _) => workload::priority_level(name, fields),
-            ("autoscaling", _) => autoscaling::validate(fields),
-            ("", "limitranges") => workload::limit_range(fields),
             ("policy", "poddisruptionbudgets") => workload::disruption_budget(fields),
             ("coordination.k8s.io", "leases") => workload::lease(fields),
-            ("storage.k8s.io", "storageclasses") => workload::storage_class(fields),
-            ("networking.k8s.io", "networkpolicies") => workload::network_policy(fields),
-            ("discovery.k8s.io", "endpointslices") => workload::endpoint_slice(fields),
             ("apps", "controllerrevisions") => workload::controller_revision(fields),
             _ => self.workload.map(|kind| workload::create(kind, name, fields)).unwrap_or_default(),
         }
@@ -208,7 +195,7 @@ impl Strategy<DynamicObject> for CoreStrategy {
     /// Source: k8s.io/kubernetes pkg/apis/core/validation/events.go.
     fn validate_create(&self, object: &DynamicObject, _: &RequestContext) -> Vec<FieldError> {
         if !self.event {
-            return self.violations(object, true);
+            return self.violations(object);
         }
         let about = object.get(&["involvedObject", "namespace"]).and_then(Value::as_str).unwrap_or_default();
         let expected = if about.is_empty() { "default" } else { about };
@@ -249,25 +236,8 @@ impl Strategy<DynamicObject> for CoreStrategy {
         }
         // Unlike upstream: an object stored by an earlier release must remain deletable, so unchanged specifications
         // are not validated.
-        const JUDGED: [&str; 17] = [
-            "spec",
-            "revision",
-            "data",
-            "binaryData",
-            "type",
-            "immutable",
-            "value",
-            "preemptionPolicy",
-            "handler",
-            "provisioner",
-            "parameters",
-            "reclaimPolicy",
-            "volumeBindingMode",
-            "allowedTopologies",
-            "addressType",
-            "endpoints",
-            "ports",
-        ];
+        const JUDGED: [&str; 9] =
+            ["spec", "revision", "data", "binaryData", "type", "immutable", "value", "preemptionPolicy", "handler"];
         let stays =
             |before: &Map<String, Value>| JUDGED.iter().all(|name| object.fields.get(*name) == before.get(*name));
         if stays(&old.fields) {
@@ -295,8 +265,6 @@ impl Strategy<DynamicObject> for CoreStrategy {
             // Their updates have rules of their own.
             ("scheduling.k8s.io", "priorityclasses") => return workload::priority_class_update(fields, &before),
             ("node.k8s.io", "runtimeclasses") => return workload::runtime_class_update(fields, &before),
-            ("storage.k8s.io", "storageclasses") => return workload::storage_class_update(fields, &before),
-            ("discovery.k8s.io", "endpointslices") => return workload::endpoint_slice_update(fields, &before),
             ("", "secrets") => workload::secret_update(fields, &before),
             ("", "resourcequotas") => {
                 let (new, old) = (resource_quotas::typed(object), resource_quotas::typed(old));
@@ -304,7 +272,7 @@ impl Strategy<DynamicObject> for CoreStrategy {
             }
             _ => Vec::new(),
         };
-        errors.extend(self.violations(object, false));
+        errors.extend(self.violations(object));
         errors
     }
 

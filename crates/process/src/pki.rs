@@ -5,7 +5,7 @@
 //!
 //! | sort | algorithm | source | purpose |
 //! | --- | --- | --- | --- |
-//! | transport | ECDSA P-256 | the system's random source | connections between processes; never in the log |
+//! | transport | ECDSA P-256 | the system's random source | connections between processes, tokens; never in the log |
 //! | landscape | Ed25519 | [`Random`]: seed, purpose, object, ordinal | CAs and credentials that are objects of a landscape |
 //!
 //! A certificate of a landscape key is a function of its key, its names and its validity, so a run with the same seed
@@ -94,6 +94,11 @@ impl Key {
     /// The text is no private key in PEM.
     pub fn from_pem(pem: &str) -> Result<Self, PkiError> {
         Ok(Self(KeyPair::from_pem(pem)?))
+    }
+
+    /// PKCS #8 as DER.
+    pub fn der(&self) -> Vec<u8> {
+        self.0.serialize_der()
     }
 
     /// PKCS #8 as PEM.

@@ -17,8 +17,9 @@ use process::https::Credentials;
 use process::live::Quiescence;
 use process::pki::Pair;
 
-use super::{START, writer};
+use super::writer;
 use crate::aggregation::{AnswerLimit, Instances};
+use crate::clock_service::START;
 use crate::clock_service::{Barriers, ClockService};
 use crate::kubelet::Logs;
 use crate::services::Services;
@@ -44,7 +45,7 @@ pub(super) struct CoreOptions {
     pub(super) front_proxy: Pair,
     pub(super) profile: Profile,
     pub(super) authorization: Authorization,
-    pub(super) token_secret: Vec<u8>,
+    pub(super) token_key: Vec<u8>,
     pub(super) turn: Box<dyn Fn(Instant) + Send + Sync>,
     /// Quiescence of the landscape's thread, on which the tasks run; `None`: there is no such thread.
     pub(super) quiescence: Option<Quiescence>,
@@ -89,7 +90,7 @@ impl Core {
         };
         let logs = Logs::new(clock.clock());
         let services = Services::default();
-        let tokens = Tokens::new(&options.token_secret);
+        let tokens = Tokens::new(&options.token_key).map_err(|error| io::Error::other(error.to_string()))?;
         // Shared by all clusters whose `/metrics` are read.
         let metrics = Metrics::default();
         let parts = Parts {

@@ -43,7 +43,7 @@ use self::processes::WayTo;
 use self::threads::Part;
 use crate::aggregation::Instances;
 use crate::aggregation::api_services::ApiServices;
-use crate::clock_service::ClockService;
+use crate::clock_service::{self, ClockService};
 use crate::identity::OwnAuthorities;
 use crate::kubelet::{Before, Launcher};
 use crate::signing_requests::OwnSigners;
@@ -52,8 +52,6 @@ use crate::{Host, Pages, Trust, registry};
 
 /// Wall time within which open connections must end at a stop.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
-/// Name of the hold on landscape time during the start of a landscape.
-pub const START: &str = "start";
 const LOOK: TimeDelta = TimeDelta::milliseconds(5);
 
 /// Parameters of a running host.
@@ -98,8 +96,8 @@ pub struct Options {
     pub own_signers: OwnSigners,
     /// Authorization mode.
     pub authorization: Authorization,
-    /// Secret from which the signing key of ServiceAccount tokens is derived.
-    pub token_secret: Vec<u8>,
+    /// Private key of curve P-256 that signs tokens of ServiceAccounts, PKCS #8 as DER.
+    pub token_key: Vec<u8>,
     /// Called with every granted instant of landscape time, for the dial that processes read.
     pub turn: Box<dyn Fn(Instant) + Send + Sync>,
     /// Reason for which the earlier processes of pods have ended.
@@ -228,7 +226,7 @@ impl Live {
                     front_proxy: options.front_proxy.clone(),
                     profile: options.profile,
                     authorization: options.authorization,
-                    token_secret: options.token_secret,
+                    token_key: options.token_key,
                     turn: options.turn,
                     quiescence: thread.as_ref().map(|thread| thread.quiescence().clone()),
                 },
@@ -323,7 +321,7 @@ impl Live {
 
     /// Lets landscape time run: the initial objects of the landscape exist.
     pub fn begin(&self) {
-        self.client.clock.with(|keeper, wall| keeper.release(START, wall));
+        self.client.clock.with(|keeper, wall| keeper.release(clock_service::START, wall));
     }
 
     /// Resolves when a task of the host panicked that cannot be restarted; returns a message.

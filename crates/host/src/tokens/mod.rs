@@ -10,7 +10,7 @@
 //! A token is valid only as long as its account, and the Pod or Secret to which it is bound, exist with the uids of the
 //! time of issue.
 //!
-//! Tokens are signed by RS256 with one key for all clusters ([`key`]), which `/openid/v1/jwks` publishes.
+//! Tokens are signed by ES256 with one key for all clusters ([`key`]), which `/openid/v1/jwks` publishes.
 //!
 //! **Deliberately absent.** Secrets of type `kubernetes.io/service-account-token`.
 //!
@@ -37,6 +37,7 @@ use generic_apiserver::subresource::{Facts, Subresource, SubresourceRequest, obj
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use process::transport::full;
 use process::{Response, User};
+use ring::error::KeyRejected;
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -58,9 +59,9 @@ const MOST: i64 = 1 << 32;
 pub struct Tokens(Arc<Inner>);
 
 struct Inner {
-    secret: Vec<u8>,
-    /// Derived from the secret when the first token is requested.
-    key: OnceLock<SigningKey>,
+    key: SigningKey,
+    /// Key of the ids of tokens.
+    ids: hmac::Key,
     /// Server that stores the accounts.
     server: OnceLock<Server>,
 }
@@ -104,13 +105,17 @@ struct Named {
 }
 
 impl Tokens {
-    /// Creates an issuer with the key of a secret.
-    pub fn new(secret: &[u8]) -> Self {
-        Self(Arc::new(Inner { secret: secret.to_vec(), key: OnceLock::new(), server: OnceLock::new() }))
+    /// Creates an issuer with a private key of curve P-256, PKCS #8 as DER.
+    ///
+    /// # Errors
+    /// The bytes are not such a key.
+    pub fn new(key: &[u8]) -> Result<Self, KeyRejected> {
+        let ids = hmac::Key::new(hmac::HMAC_SHA256, key);
+        Ok(Self(Arc::new(Inner { key: SigningKey::read(key)?, ids, server: OnceLock::new() })))
     }
 
     fn key(&self) -> &SigningKey {
-        self.0.key.get_or_init(|| SigningKey::derive(&self.0.secret))
+        &self.0.key
     }
 
     /// Returns the published documents for verifiers of tokens, at a path below a cluster; `server`: URL of the
@@ -125,7 +130,7 @@ impl Tokens {
                     "jwks_uri": format!("{server}{KEYS_PATH}"),
                     "response_types_supported": ["id_token"],
                     "subject_types_supported": ["public"],
-                    "id_token_signing_alg_values_supported": ["RS256"],
+                    "id_token_signing_alg_values_supported": ["ES256"],
                 }),
             ),
             _ => return None,
@@ -148,7 +153,7 @@ impl Tokens {
 
     fn write(&self, claims: &Claims) -> String {
         let part = |tree: Value| URL_SAFE_NO_PAD.encode(tree.to_string());
-        let text = format!("{}.{}", part(json!({ "alg": "RS256", "kid": self.key().id() })), part(json!(claims)));
+        let text = format!("{}.{}", part(json!({ "alg": "ES256", "kid": self.key().id() })), part(json!(claims)));
         let signature = URL_SAFE_NO_PAD.encode(self.key().sign(text.as_bytes()));
         format!("{text}.{signature}")
     }
@@ -228,7 +233,7 @@ impl Tokens {
         let cluster = request.context.cluster.to_string();
         // The id of a token is derived from its content and its time.
         let said = format!("{cluster} {subject} {uid} {} {seconds}", now.to_rfc3339());
-        let id = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &self.0.secret), said.as_bytes());
+        let id = hmac::sign(&self.0.ids, said.as_bytes());
         let claims = Claims {
             aud: audiences.clone(),
             exp: until.timestamp(),
@@ -341,11 +346,17 @@ impl Subresource for Tokens {
 
 #[cfg(test)]
 mod tests {
+    use process::pki::Key;
+
     use super::*;
+
+    fn tokens() -> Tokens {
+        Tokens::new(&Key::transport().expect("a key").der()).expect("a key of the curve")
+    }
 
     #[test]
     fn only_what_was_signed_with_the_key_is_read() {
-        let tokens = Tokens::new(b"secret");
+        let tokens = tokens();
         let named = |name: &str| Named { name: name.to_owned(), uid: "1".to_owned() };
         let claims = Claims {
             aud: vec![ISSUER.to_owned()],
@@ -366,6 +377,6 @@ mod tests {
         {
             assert!(tokens.read(wrong).is_err(), "{wrong}");
         }
-        assert!(Tokens::new(b"other").read(&token).is_err());
+        assert!(self::tokens().read(&token).is_err());
     }
 }

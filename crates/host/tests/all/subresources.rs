@@ -14,9 +14,10 @@ use generic_apiserver::http::Metrics;
 use host::tokens::Tokens;
 use host::{Host, Parts};
 use http_body_util::BodyExt;
+use process::pki::Key;
 use process::transport::full;
 use process::{Tasks, Transport, User};
-use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
+use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use serde_json::{Value, json};
 
 const DEFAULT: &str = "/clusters/runtime/api/v1/namespaces/default";
@@ -28,7 +29,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let tokens = Tokens::new(b"secret");
+        let tokens = Tokens::new(&Key::transport().expect("a key").der()).expect("a key of the curve");
         let foundation = Foundation {
             log: Arc::new(MemoryLog::new()),
             clock: Clock::new(SimulatedClock::new(noon())),
@@ -218,7 +219,7 @@ async fn keys_of_tokens_are_published() {
     assert_eq!(configuration["jwks_uri"], "https://localhost/clusters/runtime/openid/v1/jwks");
     let (code, keys) = world.send("GET", "/clusters/runtime/openid/v1/jwks", Value::Null).await;
     let key = &keys["keys"][0];
-    assert_eq!((code, &key["kty"], &key["alg"], &key["use"]), (200, &json!("RSA"), &json!("RS256"), &json!("sig")));
+    assert_eq!((code, &key["kty"], &key["alg"], &key["use"]), (200, &json!("EC"), &json!("ES256"), &json!("sig")));
 
     // The published documents suffice to verify a token.
     world.send("POST", &format!("{DEFAULT}/serviceaccounts"), json!({ "metadata": { "name": "robot" } })).await;
@@ -227,10 +228,11 @@ async fn keys_of_tokens_are_published() {
     let (text, signature) = token.rsplit_once('.').expect("three parts");
     let decode = |text: &str| URL_SAFE_NO_PAD.decode(text).expect("base64");
     let head: Value = serde_json::from_slice(&decode(text.split('.').next().expect("a head"))).expect("JSON");
-    assert_eq!((&head["alg"], &head["kid"]), (&json!("RS256"), &key["kid"]));
-    let number = |name: &str| decode(key[name].as_str().expect("a number"));
-    let public = RsaPublicKeyComponents { n: number("n"), e: number("e") };
-    public.verify(&RSA_PKCS1_2048_8192_SHA256, text.as_bytes(), &decode(signature)).expect("a signature of the key");
+    assert_eq!((&head["alg"], &head["kid"]), (&json!("ES256"), &key["kid"]));
+    let coordinate = |name: &str| decode(key[name].as_str().expect("a coordinate"));
+    let point = [vec![4], coordinate("x"), coordinate("y")].concat();
+    let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point);
+    public.verify(text.as_bytes(), &decode(signature)).expect("a signature of the key");
 
     assert_eq!(world.send("GET", "/clusters/missing/openid/v1/jwks", Value::Null).await.0, 404);
     assert_eq!(world.send("POST", "/clusters/runtime/openid/v1/jwks", json!({})).await.0, 404);

@@ -6,6 +6,8 @@
 //! | that of the landscape ([`LandscapeAuthority`]) | the host's server certificate, components, our own commands | wall time |
 //! | one for each of `garden`, `runtime`, `seed--NAME` ([`ClusterAuthorities`]) | users of that cluster | landscape time |
 //!
+//! Tokens of ServiceAccounts are signed with the key of the landscape's authority.
+//!
 //! They are stored in the landscape's directory, so that kubeconfigs stay valid when the host is restarted. Their keys are
 //! random: the seed of a landscape must not be sufficient to become its administrator. Authorities of shoots are objects of
 //! the landscape, and derived from its seed.
@@ -107,9 +109,10 @@ impl LandscapeAuthority {
         &self.authority.pair().certificate
     }
 
-    /// Secret for signing tokens, derived from the authority's private key.
-    pub(crate) fn token_secret(&self) -> Vec<u8> {
-        format!("tokens of ServiceAccounts\n{}", self.authority.pair().key).into_bytes()
+    /// Returns the private key that signs tokens of ServiceAccounts, the authority's, PKCS #8 as DER.
+    pub(crate) fn token_key(&self) -> Result<Vec<u8>, Failure> {
+        let key = Key::from_pem(&self.authority.pair().key).map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(key.der())
     }
 
     /// Issues a certificate for the host.

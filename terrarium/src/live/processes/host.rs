@@ -436,7 +436,7 @@ async fn start(
         own_authorities: own_authorities(directory, &facts),
         own_signers: own_signers(directory, &facts),
         authorization: bootstrap::authorization(&facts),
-        token_secret: authority.token_secret(),
+        token_key: authority.token_key()?,
         profile: bootstrap::profile(&facts)?,
         skew: bootstrap::skew_settings(&facts),
         turn: Box::new(move |now| shown(now)),

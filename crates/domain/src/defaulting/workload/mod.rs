@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Defaults of kinds around pods: workload of `apps` and `batch`, pods, autoscalers, PriorityClasses, FlowSchemas and
-//! priority levels.
+//! Defaults of kinds around pods: workload of `apps` and `batch`, pods, autoscalers, PriorityClasses.
 //!
 //! Deliberately absent: defaults of objects that are already stored, since defaults are filled in when an object is
 //! written.
@@ -58,27 +57,7 @@ pub fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) {
             put(spec, "failedJobsHistoryLimit", json!(1));
         }
         ("autoscaling", "horizontalpodautoscalers") => autoscaling::fill(spec),
-        ("flowcontrol.apiserver.k8s.io", "flowschemas") => put(spec, "matchingPrecedence", json!(1000)),
-        ("flowcontrol.apiserver.k8s.io", _) => priority_level(spec),
         _ => {}
-    }
-}
-
-/// Source: k8s.io/kubernetes pkg/apis/flowcontrol/v1/defaults.go.
-fn priority_level(spec: &mut Map<String, Value>) {
-    if spec.get("type") == Some(&json!("Exempt")) {
-        put(spec, "exempt", json!({}));
-    }
-    for (name, shares) in [("exempt", 0), ("limited", 30)] {
-        let Some(Value::Object(level)) = spec.get_mut(name) else { continue };
-        put(level, "nominalConcurrencyShares", json!(shares));
-        put(level, "lendablePercent", json!(0));
-        let response = level.get_mut("limitResponse").and_then(|response| response.get_mut("queuing"));
-        if let Some(Value::Object(queuing)) = response {
-            for (name, number) in [("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)] {
-                put(queuing, name, json!(number));
-            }
-        }
     }
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Defaults of policies and of network resources: LimitRanges, NetworkPolicies, IngressClasses, EndpointSlices,
-//! CSIDrivers.
+//! Defaults of LimitRanges, NetworkPolicies and EndpointSlices that admission or `kubectl describe` reads.
 //!
-//! Source: k8s.io/kubernetes pkg/apis/{core,networking,discovery,storage}/v1/defaults.go @ v1.31.
+//! Source: k8s.io/kubernetes pkg/apis/{core,networking,discovery}/v1/defaults.go @ v1.31.
 
 use serde_json::{Map, Value, json};
 
@@ -14,16 +13,10 @@ pub(super) fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) -
     match (group, plural) {
         ("", "limitranges") => each(spec(fields), "limits", limit),
         ("networking.k8s.io", "networkpolicies") => spec(fields).into_iter().for_each(network_policy),
-        ("networking.k8s.io", "ingressclasses") => {
-            if let Some(parameters) = spec(fields).and_then(|spec| of(spec, "parameters")) {
-                put(parameters, "scope", json!("Cluster"));
-            }
-        }
         ("discovery.k8s.io", "endpointslices") => each(Some(fields), "ports", |port| {
             put(port, "name", json!(""));
             put(port, "protocol", json!("TCP"));
         }),
-        ("storage.k8s.io", "csidrivers") => spec(fields).into_iter().for_each(driver),
         _ => return None,
     }
     Some(())
@@ -56,25 +49,11 @@ fn limit(limit: &mut Map<String, Value>) {
 }
 
 fn network_policy(spec: &mut Map<String, Value>) {
-    for rules in ["ingress", "egress"] {
-        each(Some(spec), rules, |rule| each(Some(rule), "ports", |port| put(port, "protocol", json!("TCP"))));
-    }
     let is_empty =
         |spec: &Map<String, Value>, name: &str| spec.get(name).and_then(Value::as_array).is_none_or(Vec::is_empty);
     if is_empty(spec, "policyTypes") {
         let types = if is_empty(spec, "egress") { json!(["Ingress"]) } else { json!(["Ingress", "Egress"]) };
         spec.insert("policyTypes".to_owned(), types);
-    }
-}
-
-fn driver(spec: &mut Map<String, Value>) {
-    put(spec, "attachRequired", json!(true));
-    for name in ["podInfoOnMount", "requiresRepublish", "seLinuxMount", "storageCapacity"] {
-        put(spec, name, json!(false));
-    }
-    put(spec, "fsGroupPolicy", json!("ReadWriteOnceWithFSType"));
-    if spec.get("volumeLifecycleModes").and_then(Value::as_array).is_none_or(Vec::is_empty) {
-        spec.insert("volumeLifecycleModes".to_owned(), json!(["Persistent"]));
     }
 }
 
@@ -109,42 +88,22 @@ mod tests {
     }
 
     #[test]
-    fn a_network_policy_is_about_what_it_has_rules_for() {
-        let group = "networking.k8s.io";
-        check(group, "networkpolicies", json!({"spec": {}}), json!({"spec": {"policyTypes": ["Ingress"]}}));
-        check(
-            group,
-            "networkpolicies",
-            json!({"spec": {"egress": [{"ports": [{"port": 80}]}]}}),
-            json!({"spec": {"egress": [{"ports": [{"port": 80, "protocol": "TCP"}]}], "policyTypes": ["Ingress", "Egress"]}}),
-        );
+    fn directions_of_a_network_policy_are_filled() {
+        let check = |given, expected| check("networking.k8s.io", "networkpolicies", given, expected);
+        check(json!({"spec": {}}), json!({"spec": {"policyTypes": ["Ingress"]}}));
+        let both = json!({"spec": {"egress": [{}], "policyTypes": ["Ingress", "Egress"]}});
+        check(json!({"spec": {"egress": [{}]}}), both);
         let egress = json!({"spec": {"egress": [{}], "policyTypes": ["Egress"]}});
-        check(group, "networkpolicies", egress.clone(), egress);
-        check(
-            group,
-            "ingressclasses",
-            json!({"spec": {"parameters": {"kind": "K"}}}),
-            json!({"spec": {"parameters": {"kind": "K", "scope": "Cluster"}}}),
-        );
+        check(egress.clone(), egress);
     }
 
     #[test]
-    fn ports_of_endpoints_and_drivers_of_storage_are_filled() {
+    fn ports_of_endpoints_are_filled() {
         check(
             "discovery.k8s.io",
             "endpointslices",
             json!({"ports": [{"port": 80}, {"name": "a", "protocol": "UDP"}]}),
             json!({"ports": [{"port": 80, "name": "", "protocol": "TCP"}, {"name": "a", "protocol": "UDP"}]}),
-        );
-        check(
-            "storage.k8s.io",
-            "csidrivers",
-            json!({"spec": {"attachRequired": false}}),
-            json!({"spec": {
-                "attachRequired": false, "podInfoOnMount": false, "requiresRepublish": false, "seLinuxMount": false,
-                "storageCapacity": false, "fsGroupPolicy": "ReadWriteOnceWithFSType",
-                "volumeLifecycleModes": ["Persistent"],
-            }}),
         );
         assert_eq!(fill("", "configmaps", &mut Map::new()), None);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Validation of a pod's containers.
 //!
+//! Deliberately absent: probes and hooks, security contexts, sources of environment variables, parts of volumes.
+//!
 //! Source: k8s.io/kubernetes pkg/apis/core/validation/validation.go @ v1.31 (validateContainers,
 //! validateInitContainers).
 
@@ -10,8 +12,7 @@ use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Quantity;
 use serde_json::Value;
 
-use super::tree::{items, non_negative, number, one_of, set, text};
-use super::{environment, security};
+use super::tree::{items, number, one_of, set, text};
 use crate::validation::{Errors, meta};
 
 pub(super) const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
@@ -31,8 +32,6 @@ pub(super) fn containers(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&
         if !name.is_empty() && !names.insert(name) {
             errors.push(FieldError::duplicate(&at.child("name"), name));
         }
-        lifecycle(errors, container, &at);
-        probes(errors, container, &at);
         if set(container, "restartPolicy").is_some() {
             let text = "may not be set for non-init containers";
             errors.push(FieldError::forbidden(&at.child("restartPolicy"), text));
@@ -52,29 +51,13 @@ pub(super) fn containers(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&
         if !policy.is_empty() && policy != "Always" {
             errors.push(FieldError::not_supported(&at.child("restartPolicy"), policy, &["Always"]));
         }
-        if policy == "Always" {
-            lifecycle(errors, container, &at);
-            probes(errors, container, &at);
-            continue;
-        }
-        for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
-            if set(container, field).is_some() {
-                let text = "may not be set for init containers without restartPolicy=Always";
-                errors.push(FieldError::forbidden(&at.child(field), text));
-            }
-        }
     }
 }
-
-/// Fields that an ephemeral container must not have.
-const NOT_EPHEMERAL: [&str; 7] =
-    ["ports", "resources", "resizePolicy", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
 
 /// Adds violations of ephemeral containers.
 ///
 /// Source: validateEphemeralContainers.
 pub(super) fn ephemeral(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&str>, path: &Path) {
-    const UNSET: &str = "cannot be set for an Ephemeral Container";
     let (all, before) = (items(spec, "containers"), items(spec, "initContainers"));
     let is_other = |name: &str| all.iter().chain(before).any(|container| text(container, "name") == name);
     let mut names = BTreeSet::new();
@@ -89,24 +72,6 @@ pub(super) fn ephemeral(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&s
         let target = text(container, "targetContainerName");
         if !target.is_empty() && !is_other(target) {
             errors.push(FieldError::not_found(&at.child("targetContainerName"), target));
-        }
-        let is_there = |field: &&&str| {
-            set(container, field).is_some_and(|value| match value {
-                Value::Array(list) => !list.is_empty(),
-                Value::Object(fields) => !fields.is_empty(),
-                _ => true,
-            })
-        };
-        for field in NOT_EPHEMERAL.iter().filter(is_there) {
-            errors.push(FieldError::forbidden(&at.child(field), UNSET));
-        }
-        for (index, mount) in items(container, "volumeMounts").iter().enumerate() {
-            let at = at.child("volumeMounts").index(index);
-            for field in ["subPath", "subPathExpr"] {
-                if !text(mount, field).is_empty() {
-                    errors.push(FieldError::forbidden(&at.child(field), UNSET));
-                }
-            }
         }
     }
 }
@@ -126,15 +91,25 @@ fn common(errors: &mut Errors, container: &Value, volumes: &BTreeSet<&str>, path
     } else if image.trim() != image {
         errors.push(FieldError::invalid(&at, image, "must not have leading or trailing whitespace"));
     }
-    one_of(errors, container, "terminationMessagePolicy", &["File", "FallbackToLogsOnError"], path);
     ports(errors, container, &path.child("ports"));
-    environment::variables(errors, container, path);
+    variables(errors, container, &path.child("env"));
     mounts(errors, container, volumes, &path.child("volumeMounts"));
     one_of(errors, container, "imagePullPolicy", &["Always", "IfNotPresent", "Never"], path);
     if let Some(resources) = set(container, "resources") {
         amounts(errors, resources, &path.child("resources"));
     }
-    security::container(errors, container, path);
+}
+
+/// Checks the names of environment variables.
+fn variables(errors: &mut Errors, container: &Value, path: &Path) {
+    for (index, variable) in items(container, "env").iter().enumerate() {
+        let (name, at) = (text(variable, "name"), path.index(index).child("name"));
+        if name.is_empty() {
+            errors.push(FieldError::required(&at, ""));
+        } else if name.contains('=') {
+            errors.push(FieldError::invalid(&at, name, "environment variable name must not contain '='"));
+        }
+    }
 }
 
 fn ports(errors: &mut Errors, container: &Value, path: &Path) {
@@ -217,21 +192,6 @@ fn mounts(errors: &mut Errors, container: &Value, volumes: &BTreeSet<&str>, path
         } else if !places.insert(place) {
             errors.push(FieldError::invalid(&path.child("mountPath"), place, "must be unique"));
         }
-        for field in ["subPath", "subPathExpr"] {
-            let inner = text(mount, field);
-            let at = path.child(field);
-            if inner.starts_with('/') {
-                errors.push(FieldError::invalid(&at, inner, "must be a relative path"));
-            }
-            if inner.split('/').any(|part| part == "..") {
-                errors.push(FieldError::invalid(&at, inner, "must not contain '..'"));
-            }
-        }
-        let both = !text(mount, "subPath").is_empty() && !text(mount, "subPathExpr").is_empty();
-        if both {
-            let detail = "subPathExpr and subPath are mutually exclusive";
-            errors.push(FieldError::invalid(&path.child("subPathExpr"), text(mount, "subPathExpr"), detail));
-        }
     }
 }
 
@@ -261,68 +221,5 @@ pub(super) fn amounts(errors: &mut Errors, resources: &Value, path: &Path) {
                 errors.push(FieldError::invalid(&path.child(field), amount.to_string(), &detail));
             }
         }
-    }
-}
-
-/// Checks the hooks after the start and before the stop of a container.
-fn lifecycle(errors: &mut Errors, container: &Value, path: &Path) {
-    let Some(lifecycle) = set(container, "lifecycle") else { return };
-    let path = path.child("lifecycle");
-    for field in ["postStart", "preStop"] {
-        if let Some(hook) = set(lifecycle, field) {
-            handler(errors, hook, &["exec", "httpGet", "tcpSocket", "sleep"], &path.child(field));
-        }
-    }
-}
-
-fn probes(errors: &mut Errors, container: &Value, path: &Path) {
-    for (field, is_liveness) in [("livenessProbe", true), ("readinessProbe", false), ("startupProbe", true)] {
-        let Some(probe) = set(container, field) else { continue };
-        let path = path.child(field);
-        handler(errors, probe, &["exec", "httpGet", "tcpSocket", "grpc"], &path);
-        for field in ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"]
-        {
-            non_negative(errors, probe, field, &path);
-        }
-        if let Some(threshold) = number(probe, "successThreshold").filter(|it| is_liveness && !matches!(it, 0 | 1)) {
-            errors.push(FieldError::invalid(&path.child("successThreshold"), threshold, "must be 1"));
-        }
-    }
-}
-
-/// Checks that exactly one of several handlers is set, and its fields.
-fn handler(errors: &mut Errors, of: &Value, ways: &[&str], path: &Path) {
-    let mut found = 0;
-    for field in ways {
-        let Some(handler) = set(of, field) else { continue };
-        found += 1;
-        let path = path.child(field);
-        if found > 1 {
-            errors.push(FieldError::forbidden(&path, "may not specify more than 1 handler type"));
-            continue;
-        }
-        match *field {
-            "exec" => {
-                if items(handler, "command").is_empty() {
-                    errors.push(FieldError::required(&path.child("command"), ""));
-                }
-                continue;
-            }
-            "sleep" => continue,
-            _ => {}
-        }
-        let at = path.child("port");
-        match set(handler, "port") {
-            Some(Value::String(name)) => meta::invalid_each(errors, &at, name, port_name(name)),
-            port => {
-                let port = port.and_then(Value::as_i64).unwrap_or(0);
-                if !(1..=65535).contains(&port) {
-                    errors.push(FieldError::invalid(&at, port, PORT_RANGE));
-                }
-            }
-        }
-    }
-    if found == 0 {
-        errors.push(FieldError::required(path, "must specify a handler type"));
     }
 }

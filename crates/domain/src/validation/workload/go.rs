@@ -2,7 +2,6 @@
 //! Values as Go prints them with `%#v`, the format of upstream's messages about maps, selectors and other structures.
 
 use apimachinery::field::{ErrorType, FieldError, Path};
-use apimachinery::meta::Quantity;
 use apimachinery::status::quote;
 use serde_json::{Map, Value};
 
@@ -72,25 +71,6 @@ pub(super) fn int_or_string(value: Option<&Value>) -> String {
             format!("intstr.IntOrString{{Type:0, IntVal:{number}, StrVal:\"\"}}")
         }
     }
-}
-
-/// Formats `resource.Quantity{…}` of an amount that has not been printed yet. Upstream keeps the scale of the input; this
-/// uses the largest one in which the amount is an integer.
-pub(super) fn quantity(amount: Quantity) -> String {
-    let text = amount.to_string();
-    let format = if text.ends_with('i') {
-        "BinarySI"
-    } else if text.contains('e') {
-        "DecimalExponent"
-    } else {
-        "DecimalSI"
-    };
-    let is_whole = Quantity::from_integer(amount.value()) == amount;
-    let (value, scale) = if is_whole { (amount.value(), 0) } else { (amount.millis(), -3) };
-    format!(
-        "resource.Quantity{{i:resource.int64Amount{{value:{value}, scale:{scale}}}, \
-         d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:\"\", Format:\"{format}\"}}"
-    )
 }
 
 /// Formats a strategy, `apps.NAME{Type:"…", RollingUpdate:…}`. Upstream prints the memory address of the settings, which

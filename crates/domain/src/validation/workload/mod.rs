@@ -4,8 +4,9 @@
 //! The rules read trees that the schema has pruned, since no type here has all fields of a pod. Defaults of pod templates
 //! need not be set: a missing field counts as its default.
 //!
-//! Deliberately absent: rules for profiles of seccomp and AppArmor, for the inner parts of probes beyond their numbers, and for
-//! volumes of storage outside of the cluster.
+//! Deliberately absent: rules for kinds and fields that no behavior of Gardener depends on: security contexts, probes and
+//! hooks, DNS settings, sources of variables and volumes, network policies, ingresses, endpoints, limits, storage
+//! classes, autoscalers, priority and fairness.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/apps/validation/validation.go, pkg/registry/apps/*/strategy.go @ v1.31.
 
@@ -15,18 +16,10 @@ mod claims;
 mod classes;
 mod containers;
 mod data;
-mod endpoint_slices;
-mod environment;
-mod flow_control;
 mod go;
-mod ingress;
-mod limits;
-mod network_policies;
 mod pods;
 mod scheduling;
-mod security;
 mod services;
-mod storage_classes;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -49,14 +42,8 @@ pub use self::classes::{priority_class, priority_class_update, runtime_class, ru
 pub use self::data::{
     config_map, config_map_update, controller_revision, controller_revision_update, secret, secret_update,
 };
-pub use self::endpoint_slices::{endpoint_slice, endpoint_slice_update};
-pub use self::flow_control::{flow_schema, priority_level};
-pub use self::ingress::ingress;
-pub use self::limits::limit_range;
-pub use self::network_policies::network_policy;
 pub use self::pods::{ephemeral_update, pod, pod_update};
 pub use self::services::{service, service_update};
-pub use self::storage_classes::{storage_class, storage_class_update};
 
 const MISMATCH: &str = "`selector` does not match template `labels`";
 

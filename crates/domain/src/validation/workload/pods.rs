@@ -6,8 +6,8 @@
 use apimachinery::field::{FieldError, Path};
 use serde_json::{Map, Value};
 
-use super::tree::{dns_label, dns_subdomain, is_same, items, number, one_of, set, text, texts};
-use super::{containers, scheduling, security, volumes};
+use super::tree::{dns_subdomain, is_same, items, number, one_of, set, text, texts};
+use super::{containers, scheduling, volumes};
 use crate::validation::{Errors, meta};
 
 /// Returns all violations of a new pod's fields except metadata, in upstream's order.
@@ -148,31 +148,16 @@ fn spec(errors: &mut Errors, spec: &Value, path: &Path) {
         meta::non_negative(errors, seconds, &path.child("terminationGracePeriodSeconds"));
     }
     meta::labels(errors, &texts(spec, "nodeSelector"), &path.child("nodeSelector"));
-    security::pod(errors, spec, path);
-    for (index, secret) in items(spec, "imagePullSecrets").iter().enumerate() {
-        if text(secret, "name").is_empty() {
-            // Upstream's path is that of the whole entry; the entry causes a warning and is accepted since it is harmless.
-            continue;
-        }
-        dns_subdomain(errors, secret, "name", &path.child("imagePullSecrets").index(index));
-    }
-    scheduling::affinity(errors, spec, path);
-    security::dns_config(errors, spec, path);
-    scheduling::gates(errors, spec, path);
-    scheduling::spread(errors, spec, path);
+    scheduling::numbers(errors, spec, path);
     dns_subdomain(errors, spec, "serviceAccountName", path);
     dns_subdomain(errors, spec, "nodeName", path);
     if let Some(seconds) = number(spec, "activeDeadlineSeconds").filter(|it| !(1..=i64::from(i32::MAX)).contains(it)) {
         let detail = "must be between 1 and 2147483647, inclusive";
         errors.push(FieldError::invalid(&path.child("activeDeadlineSeconds"), seconds, detail));
     }
-    dns_label(errors, spec, "hostname", path);
-    dns_label(errors, spec, "subdomain", path);
     tolerations(errors, spec, path);
-    security::host_aliases(errors, spec, path);
     dns_subdomain(errors, spec, "priorityClassName", path);
     dns_subdomain(errors, spec, "runtimeClassName", path);
-    security::preemption(errors, spec, path);
 }
 
 /// Checks the tolerations of a pod or of a RuntimeClass.

@@ -300,12 +300,11 @@ fn a_pod_is_looked_at_as_its_template() {
         ],
     );
     let mounts = json!([{"name": "data", "mountPath": "/a"}, {"name": "gone", "mountPath": "/a"}]);
-    let volumes = json!([{"name": "data", "secret": {}}, {"name": "data", "emptyDir": {}, "configMap": {"name": "m"}}]);
+    let volumes = json!([{"name": "data", "secret": {}}, {"name": "data", "configMap": {"name": "m"}}]);
     check_pod(
         json!({"containers": [{"name": "c", "image": "i", "volumeMounts": mounts}], "volumes": volumes}),
         &[
             "spec.volumes[0].secret.secretName: Required value",
-            "spec.volumes[1].configMap: Forbidden: may not specify more than 1 volume type",
             "spec.volumes[1].name: Duplicate value: \"data\"",
             "spec.containers[0].volumeMounts[1].name: Not found: \"gone\"",
             "spec.containers[0].volumeMounts[1].mountPath: Invalid value: \"/a\": must be unique",
@@ -319,14 +318,14 @@ fn a_pod_is_looked_at_as_its_template() {
             "spec.containers[0].resources.requests[memory]: Invalid value: \"-1\": must be greater than or equal to 0",
         ],
     );
-    let init = json!([{"name": "c", "image": "i", "readinessProbe": {}}]);
+    let init = json!([{"name": "c", "image": "i", "restartPolicy": "Never"}]);
     check_pod(
-        json!({"containers": [{"name": "c", "image": "i", "livenessProbe": {}}], "initContainers": init}),
+        json!({"containers": [{"name": "c", "image": "i", "env": [{}, {"name": "A=B"}]}], "initContainers": init}),
         &[
-            "spec.containers[0].livenessProbe: Required value: must specify a handler type",
+            "spec.containers[0].env[0].name: Required value",
+            "spec.containers[0].env[1].name: Invalid value: \"A=B\": environment variable name must not contain '='",
             "spec.initContainers[0].name: Duplicate value: \"c\"",
-            "spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without \
-         restartPolicy=Always",
+            "spec.initContainers[0].restartPolicy: Unsupported value: \"Never\": supported values: \"Always\"",
         ],
     );
 }

@@ -45,14 +45,6 @@ pub(super) fn one_of(errors: &mut Errors, value: &Value, name: &str, allowed: &[
     }
 }
 
-/// Checks that a name is a DNS label, if it is set.
-pub(super) fn dns_label(errors: &mut Errors, value: &Value, name: &str, path: &Path) {
-    let text = text(value, name);
-    if !text.is_empty() {
-        meta::invalid_each(errors, &path.child(name), text, meta::dns_label(text));
-    }
-}
-
 /// Checks that a name is a DNS subdomain, if it is set.
 pub(super) fn dns_subdomain(errors: &mut Errors, value: &Value, name: &str, path: &Path) {
     let text = text(value, name);
@@ -86,15 +78,6 @@ fn is_empty(value: &Value) -> bool {
         Value::String(text) => text.is_empty(),
         _ => false,
     }
-}
-
-/// Asserts the errors of a rule for a specification.
-#[cfg(test)]
-#[track_caller]
-pub(super) fn check(rule: fn(&mut Errors, &Value, &Path), spec: Value, expected: &[&str]) {
-    let mut errors = Errors::new();
-    rule(&mut errors, &spec, &Path::new("spec"));
-    assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{spec}");
 }
 
 /// Checks a label selector and its values; one that cannot be parsed was refused before.

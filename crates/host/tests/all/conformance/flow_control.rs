@@ -77,25 +77,3 @@ async fn api_priority_and_fairness_should_support_priority_level_configuration_a
     let field = ("/spec/limited/nominalConcurrencyShares", 4);
     support_api_operations("prioritylevelconfigurations", spec, field, change).await;
 }
-
-#[tokio::test]
-async fn flow_schemas_have_defaults_and_are_validated() {
-    let host = host().await;
-    let spec = json!({ "priorityLevelConfiguration": { "name": "global-default" } });
-    let flow =
-        create(&host, &format!("{GROUP}/flowschemas"), json!({ "metadata": { "name": "a" }, "spec": spec })).await;
-    assert_eq!(flow["spec"]["matchingPrecedence"], 1000);
-    let queue = json!({ "type": "Queue", "queuing": {} });
-    let spec = json!({ "type": "Limited", "limited": { "limitResponse": queue } });
-    let levels = format!("{GROUP}/prioritylevelconfigurations");
-    let level = create(&host, &levels, json!({ "metadata": { "name": "a" }, "spec": spec })).await;
-    let queuing = json!({ "queues": 64, "handSize": 8, "queueLengthLimit": 50 });
-    let response = json!({ "type": "Queue", "queuing": queuing });
-    let limited = json!({ "nominalConcurrencyShares": 30, "lendablePercent": 0, "limitResponse": response });
-    assert_eq!(level["spec"]["limited"], limited);
-    let body = json!({ "metadata": { "name": "b" }, "spec": { "type": "Limited" } });
-    let refused = send(&host, "POST", &levels, &[], body.to_string()).await;
-    let message = "PriorityLevelConfiguration.flowcontrol.apiserver.k8s.io \"b\" is invalid: spec.limited: Required value: must \
-                   not be empty when type is Limited";
-    assert_eq!(expect(&refused, 422)["message"], message);
-}
