@@ -14,6 +14,7 @@ use futures::future::BoxFuture;
 use http::Method;
 use http::header::USER_AGENT;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use process::offload::TooManyWaiting;
 use process::participant::LineCounts;
 use process::transport::{Body, ResponseFuture};
 use process::{Offload, Request, Response, Tasks, Transport, User, Work};
@@ -306,9 +307,13 @@ impl Inner {
                 }
                 let body = if reads(&call.method) { Bytes::new() } else { read(body).await? };
                 let work = server.work(&call, &path, &served, body.len());
+                let cluster = call.route.cluster.clone();
                 let answer = server.resource(call, path, served, body);
                 match work {
-                    Some(work) => offload.run(work, answer).await,
+                    Some(work) => match offload.run(work, &cluster, answer).await {
+                        Ok(answer) => answer,
+                        Err(TooManyWaiting) => Err(Failure::too_many_requests()),
+                    },
                     None => answer.await,
                 }
             }

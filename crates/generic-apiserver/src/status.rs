@@ -109,6 +109,11 @@ impl From<StoreError> for Failure {
 }
 
 impl Failure {
+    /// Failure of a request beyond a limit of concurrent requests, with upstream's text.
+    pub(crate) fn too_many_requests() -> Self {
+        Self::TooMany("Too many requests, please try again later.".to_owned())
+    }
+
     /// Failure of an append that would fail again on another attempt.
     pub(crate) fn append(error: &AppendError, resource: &GroupResource, name: &str) -> Self {
         match error {

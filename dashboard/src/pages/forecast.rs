@@ -22,20 +22,22 @@ use clock::Random;
 use controller::Error;
 use domain::forecast::Change;
 use domain::worker_pool::Effect;
+use http::StatusCode;
 use maud::{Markup, html};
+use ops::forecast::rows::{self, Row};
+use ops::forecast::summary::{self, By};
+use ops::forecast::what_if::{self, Auto, Classify, Expire};
 use ops::forecast::{Forecast, Only};
 use ops::instant::When;
+use ops::inventory::Inventory;
 use ops::past::resource;
 use ops::past::timeline::Subject;
-use ops::rows::{self, Row};
-use ops::summary::{self, By};
-use ops::what_if::{self, Auto, Classify, Expire};
-use ops::world::World;
 use process::Work;
+use process::offload::TooManyWaiting;
 
 use super::Rest;
+use super::inventory::inventory;
 use super::versions::dates;
-use super::world::world;
 use crate::frame::{Page, Region, Section};
 use crate::input::Fields;
 use crate::parts::message::{Message, Severity};
@@ -51,6 +53,8 @@ const GRAIN: f64 = 4.0;
 const LANES: usize = 40;
 /// Default length of a forecast.
 const LENGTH: &str = "90d";
+/// Sentence for a user with too many waiting forecasts.
+const TOO_MANY_FORECASTS: &str = "Too many forecasts are being calculated for you: load the page again in a moment.";
 /// Maximum number of versions that can be applied from the page.
 const APPLIED: usize = 20;
 
@@ -77,11 +81,17 @@ impl WhatIf {
         self.expire.is_empty() && self.classify.is_empty() && self.auto.is_empty()
     }
 
-    /// Applies the differences to a world; returns the API server's objections.
-    fn apply(&mut self, view: &View, world: &mut World, from: DateTime<Utc>) -> Vec<String> {
-        let refused =
-            what_if::apply(&mut world.cloud_profiles, &self.expire, &self.classify, view.rules(), view.release(), from);
-        let switched = what_if::apply_to_shoots(&mut world.shoots, &self.auto);
+    /// Applies the differences to an inventory; returns the API server's objections.
+    fn apply(&mut self, view: &View, inventory: &mut Inventory, from: DateTime<Utc>) -> Vec<String> {
+        let refused = what_if::apply(
+            &mut inventory.cloud_profiles,
+            &self.expire,
+            &self.classify,
+            view.rules(),
+            view.release(),
+            from,
+        );
+        let switched = what_if::apply_to_shoots(&mut inventory.shoots, &self.auto);
         for error in [refused.as_ref().err(), switched.as_ref().err()].into_iter().flatten() {
             self.complaints.push(if error.hint().is_empty() {
                 error.to_string()
@@ -113,10 +123,10 @@ struct Question {
     what_if: WhatIf,
     /// Objections of the API server to the what-ifs.
     refused: Vec<String>,
-    /// The world without what-ifs.
-    before: World,
-    /// The world with what-ifs.
-    world: World,
+    /// The inventory without what-ifs.
+    before: Inventory,
+    /// The inventory with what-ifs.
+    inventory: Inventory,
 }
 
 /// Answer to the question.
@@ -149,30 +159,34 @@ impl Question {
                 When::Off(TimeDelta::days(90)).behind(from)
             }
         };
-        let empty = World::new(view.release());
-        Self { from, until, what_if, refused: Vec::new(), before: empty.clone(), world: empty }
+        let empty = Inventory::new(view.release());
+        Self { from, until, what_if, refused: Vec::new(), before: empty.clone(), inventory: empty }
     }
 
-    /// Reads the landscape, and creates the world with what-ifs.
-    async fn read_world(&mut self, view: &View) -> Result<(), Error> {
-        self.before = world(view).await?;
-        self.world = self.before.clone();
-        self.refused = self.what_if.apply(view, &mut self.world, self.from);
+    /// Reads the landscape, and creates the inventory with what-ifs.
+    async fn read_inventory(&mut self, view: &View) -> Result<(), Error> {
+        self.before = inventory(view).await?;
+        self.inventory = self.before.clone();
+        self.refused = self.what_if.apply(view, &mut self.inventory, self.from);
         Ok(())
     }
 
     /// Calculates the forecasts on other threads than those that serve requests.
-    async fn answered(self, view: &View) -> (Self, Answer) {
+    ///
+    /// # Errors
+    /// Too many forecasts of this user are waiting.
+    async fn answered(self, view: &View) -> Result<(Self, Answer), TooManyWaiting> {
         let (view, dashboard) = (view.clone(), view.dashboard.clone());
+        let user = view.session.user.name.clone();
         let work = async move {
             let answer = self.answer(&view);
             (self, answer)
         };
-        dashboard.forecasts().run(Work::Rules, work).await
+        dashboard.forecasts().run(Work::Rules, &user, work).await
     }
 
     fn answer(&self, view: &View) -> Answer {
-        let Self { from, until, what_if, before, world, .. } = self;
+        let Self { from, until, what_if, before, inventory, .. } = self;
         let (from, until) = (*from, *until);
         let random = Random::new(view.dashboard.options().seed);
         // While a what-if is dragged, the forecast without it is requested repeatedly.
@@ -183,7 +197,7 @@ impl Question {
             dashboard
                 .without(format!("{user} {revision} {from} {until}"), || Forecast::of(before, from, until, &random))
         });
-        let forecast = Forecast::of(world, from, until, &random);
+        let forecast = Forecast::of(inventory, from, until, &random);
         let only: Vec<Only> = view.query.all("only").filter_map(Only::named).collect();
         let is_asked_for = |row: &&Row| only.is_empty() || only.iter().any(|only| only.takes(&row.change));
         let shown = forecast.rows.iter().filter(is_asked_for).cloned().collect();
@@ -197,8 +211,10 @@ impl Question {
 /// The API's error.
 pub async fn csv(view: &View) -> Result<String, Refusal> {
     let mut asked = Question::read(view);
-    asked.read_world(view).await?;
-    let (_, answer) = asked.answered(view).await;
+    asked.read_inventory(view).await?;
+    let (_, answer) = asked.answered(view).await.map_err(|TooManyWaiting| {
+        Refusal::new(StatusCode::TOO_MANY_REQUESTS, "Too many forecasts", TOO_MANY_FORECASTS)
+    })?;
     let lines = answer.shown.iter().map(Row::csv);
     Ok(std::iter::once(rows::csv_header()).chain(lines).map(|line| line + "\r\n").collect())
 }
@@ -222,15 +238,17 @@ pub async fn begin(view: &View) -> Result<(Page, Rest), Refusal> {
 
 /// Returns the regions with the answer.
 async fn regions(view: &View, mut asked: Question) -> Vec<Region> {
-    if let Err(error) = asked.read_world(view).await {
+    if let Err(error) = asked.read_inventory(view).await {
         let why = Message::new(Severity::Error, format!("The landscape cannot be read: {error}"));
         return vec![Region::new("dates", "", why.markup())];
     }
-    let (asked, Answer { without, forecast, shown }) = asked.answered(view).await;
-    let Question { from, until, before, world, what_if, refused } = &asked;
+    let Ok((asked, Answer { without, forecast, shown })) = asked.answered(view).await else {
+        return vec![Region::new("dates", "", Message::new(Severity::Error, TOO_MANY_FORECASTS).markup())];
+    };
+    let Question { from, until, before, inventory, what_if, refused } = &asked;
     let (from, until) = (*from, *until);
     let dated = html! {
-        (dates::ranges(world, (from, until), "expire"))
+        (dates::ranges(inventory, (from, until), "expire"))
         @for text in what_if.complaints.iter().chain(refused) {
             (Message::new(Severity::Warning, text.as_str()).markup())
         }
@@ -242,7 +260,7 @@ async fn regions(view: &View, mut asked: Question) -> Vec<Region> {
     };
     let mut regions = vec![Region::new("dates", "", dated), Region::new("picture", "", drawn)];
     if let Some(without) = without {
-        let body = html! { (difference(&without, &forecast)) (apply(view, before, world)) };
+        let body = html! { (difference(&without, &forecast)) (apply(view, before, inventory)) };
         regions.push(Region::new("difference", "What would be different", body));
     }
     regions.push(Region::new("rows", "Changes", changes(view, &shown)));
@@ -250,7 +268,7 @@ async fn regions(view: &View, mut asked: Question) -> Vec<Region> {
     regions.push(Region::new("summary", "Counted", tables));
     regions.push(Region::new("unmoved", "Shoots that do not move", unmoved(&forecast)));
     if !view.query.text("explain").is_empty() {
-        regions.push(Region::new("explained", "Why", explained(world, &forecast, view, from)));
+        regions.push(Region::new("explained", "Why", explained(inventory, &forecast, view, from)));
     }
     if let Some(moment) = view.at {
         regions.push(Region::new("happened", "What really happened", happened(view, moment.time, until).await));
@@ -259,7 +277,7 @@ async fn regions(view: &View, mut asked: Question) -> Vec<Region> {
 }
 
 /// Lists versions that would be different, each with a link to the panel that changes its CloudProfile.
-fn apply(view: &View, before: &World, after: &World) -> Markup {
+fn apply(view: &View, before: &Inventory, after: &Inventory) -> Markup {
     let forms = dates::changed(&before.cloud_profiles, &after.cloud_profiles);
     html! {
         @if view.at.is_none() && !forms.is_empty() {
@@ -516,7 +534,7 @@ fn unmoved(forecast: &Forecast) -> Markup {
     html! {
         @if forecast.unmoved.is_empty() { p { "Every Shoot moves." } }
         @else {
-            ul { @for line in ops::unmoved::lines(&forecast.unmoved, forecast.until, 10) { li { (line) } } }
+            ul { @for line in ops::forecast::unmoved::lines(&forecast.unmoved, forecast.until, 10) { li { (line) } } }
         }
     }
 }
@@ -551,8 +569,8 @@ pub(super) fn difference(without: &Forecast, with: &Forecast) -> Markup {
     }
 }
 
-fn explained(world: &World, forecast: &Forecast, view: &View, from: DateTime<Utc>) -> Markup {
-    match forecast.explained(world, view.query.text("explain"), from) {
+fn explained(inventory: &Inventory, forecast: &Forecast, view: &View, from: DateTime<Utc>) -> Markup {
+    match forecast.explained(inventory, view.query.text("explain"), from) {
         Ok(lines) => lines::list(view, view.query.text("explain"), &lines),
         Err(error) => Message::new(Severity::Warning, format!("{error}; {}", error.hint())).markup(),
     }

@@ -72,8 +72,7 @@ pub(super) async fn answer(
     } else if lasts && options.metrics.long_running() >= options.limits.long_running {
         Err(Failure::TooMany("too many watches, please try again later".to_owned()))
     } else if !lasts && options.metrics.in_flight() > options.limits.requests {
-        // Upstream's text.
-        Err(Failure::TooMany("Too many requests, please try again later.".to_owned()))
+        Err(Failure::too_many_requests())
     } else {
         let cluster = route.map(|route| route.cluster).unwrap_or_default();
         let patience = if lasts { None } else { Some(patience(&shared, &parts.method, &query)) };
