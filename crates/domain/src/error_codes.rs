@@ -111,6 +111,8 @@ const TABLE: [Row; 9] = [
                     "InternalServerError",
                     "VnetAddressSpaceCannotChangeDueToPeerings",
                     "InternalBillingError",
+                    "NetcfgSubnetRangesOverlap",
+                    "CannotDeleteLoadBalancerWithPrivateLinkService",
                 ],
             ),
             (&["gcp"], &["internalerror"]),
@@ -168,7 +170,7 @@ const TABLE: [Row; 9] = [
                     "PrivateEndpointNetworkPoliciesCannotBeEnabledOnPrivateEndpointSubnet",
                     "PrivateLinkServiceNetworkPoliciesCannotBeEnabledOnPrivateLinkServiceSubnet",
                     "LoadBalancingRuleMustDisableSNATSinceSameFrontendIPConfigurationIsReferencedByOutboundRule",
-                    "OverconstrainedZonalAllocationRequest",
+                    r"The selected VM size '([^']+)' cannot boot Hypervisor Generation '(\d+)'",
                 ],
             ),
             (&["gcp"], &["locate user-managed"]),
@@ -184,14 +186,17 @@ const TABLE: [Row; 9] = [
     },
     Row {
         code: "ERR_RETRYABLE_CONFIGURATION_PROBLEM",
-        words: &[(
-            ALL,
-            &[
-                "is misconfigured and requires zero voluntary evictions",
-                "SDK.CanNotResolveEndpoint",
-                "The requested configuration is currently not supported",
-            ],
-        )],
+        words: &[
+            (
+                ALL,
+                &[
+                    "is misconfigured and requires zero voluntary evictions",
+                    "SDK.CanNotResolveEndpoint",
+                    "The requested configuration is currently not supported",
+                ],
+            ),
+            (&["azure"], &["OverconstrainedZonalAllocationRequest"]),
+        ],
     },
 ];
 
@@ -248,6 +253,10 @@ mod tests {
         check("aws", "InvalidParameter: x", &[]);
         check("azure", "InvalidParameter: x", &["ERR_CONFIGURATION_PROBLEM"]);
         check("aws", "InsufficientInstanceCapacity", &["ERR_INFRA_RESOURCES_DEPLETED"]);
+        check("azure", "OverconstrainedZonalAllocationRequest", &["ERR_RETRYABLE_CONFIGURATION_PROBLEM"]);
+        check("azure", "NetcfgSubnetRangesOverlap", &["ERR_INFRA_DEPENDENCIES"]);
+        let size = "The selected VM size 'Standard_D4_v3' cannot boot Hypervisor Generation '2'";
+        check("azure", size, &["ERR_CONFIGURATION_PROBLEM"]);
         check("azure", "code: SkuNotAvailable", &["ERR_INFRA_RESOURCES_DEPLETED"]);
         check("gcp", "googleapi: Error 403: forbidden", &["ERR_INFRA_UNAUTHORIZED"]);
         check("gcp", "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", &["ERR_INFRA_QUOTA_EXCEEDED"]);

@@ -5,7 +5,11 @@ use api::core::{CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVe
 
 use crate::capabilities::{self, machine_type_architecture, supports_architecture};
 use crate::cloud_profile;
-use crate::versions::{Bound, Constraint, Expirable, Moment, Operator, ParseError, Strategy, Version, choose};
+use crate::release::Releases;
+use crate::shoot_facts::is_in_place;
+use crate::versions::{
+    Bound, Constraint, Expirable, Moment, Operator, ParseError, Strategy, Version, choose, compare_versions,
+};
 
 /// Reason of a forced update: the CloudProfile does not offer the version any more.
 const MISSING: &str = "Version does not exist in CloudProfile";
@@ -261,13 +265,43 @@ pub fn unsuitable(
     if !supports_container_runtimes(entry, worker) {
         return Some("does not support the pool's container runtimes".to_owned());
     }
-    let constraint = entry.kubelet_version_constraint.as_ref()?;
-    let is_met = Constraint::parse(constraint).is_ok_and(|constraint| constraint.is_met_by(kubelet));
-    (!is_met).then(|| format!("does not support kubelet {kubelet} (`{constraint}`)"))
+    if let Some(constraint) = &entry.kubelet_version_constraint
+        && !Constraint::parse(constraint).is_ok_and(|constraint| constraint.is_met_by(kubelet))
+    {
+        return Some(format!("does not support kubelet {kubelet} (`{constraint}`)"));
+    }
+    unreachable_in_place(entry, worker, at)
 }
 
-/// Returns the versions of an image that a pool can run, by CPU architecture, capabilities, container runtimes and
-/// kubelet version.
+/// Releases in which maintenance updates a pool that is updated in place to versions that it can reach so.
+const IN_PLACE_IS_FILTERED: Releases = Releases::since(124);
+/// Releases in which the current version of such a pool counts as reachable.
+const IN_PLACE_CURRENT_STAYS: Releases = Releases::since(128);
+
+/// Returns the reason for which a pool that is updated in place cannot reach a version of its image; `None` if it can, or if
+/// it is not updated in place. Source: `filterForInPlaceUpdateConstraint` of
+/// pkg/controllermanager/controller/shoot/maintenance @ v1.124.0, v1.128.0.
+fn unreachable_in_place(entry: &MachineImageVersion, worker: &Worker, at: Moment) -> Option<String> {
+    if !is_in_place(worker) || !IN_PLACE_IS_FILTERED.contain(at.release) {
+        return None;
+    }
+    let current = worker.machine.image.as_ref().and_then(|image| image.version.as_deref());
+    let current = current.filter(|version| !version.is_empty())?;
+    let Some(updates) = entry.in_place_updates.as_ref().filter(|updates| updates.supported) else {
+        return Some("does not support updates in place".to_owned());
+    };
+    if entry.version == current && IN_PLACE_CURRENT_STAYS.contain(at.release) {
+        return None;
+    }
+    let Some(least) = &updates.min_version_for_update else {
+        return Some("names no version that can be updated to it in place".to_owned());
+    };
+    let is_reached = compare_versions(least, Operator::LessOrEqual, current).unwrap_or(false);
+    (!is_reached).then(|| format!("can be reached in place from {least} or later"))
+}
+
+/// Returns the versions of an image that a pool can run, by CPU architecture, capabilities, container runtimes, kubelet
+/// version, and updates in place.
 pub(super) fn suitable_versions<'a>(
     offered: &'a MachineImage,
     worker: &Worker,

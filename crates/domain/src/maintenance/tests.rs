@@ -635,3 +635,42 @@ fn gates_are_dropped_by_the_table_of_the_release() {
         assert!(gates.keys().eq(expected), "1.{minor} {kubernetes}: {gates:?}");
     }
 }
+
+/// Current version, `minVersionForUpdate` of 2.0.0 and 3.0.0 (`-`: none; `no`: no updates in place), and the version after
+/// maintenance in 1.123, 1.124 and 1.128.
+const IN_PLACE: &str = "
+1.0.0 | 1.0.0 | 2.0.0 | 3.0.0 | 2.0.0 | 2.0.0
+2.0.0 | 1.0.0 | 2.0.0 | 3.0.0 | 3.0.0 | 3.0.0
+1.0.0 | -     | 2.0.0 | 3.0.0 | stuck | stays
+1.0.0 | no    | 1.0.0 | 3.0.0 | 3.0.0 | 3.0.0
+1.0.0 | 1.0.0 | no    | 3.0.0 | 2.0.0 | 2.0.0
+1.0.0 | 2.0.0 | 3.0.0 | 3.0.0 | stuck | stays
+";
+
+#[test]
+fn pools_that_are_updated_in_place_get_versions_that_they_can_reach_so() {
+    for row in IN_PLACE.lines().filter(|row| !row.is_empty()) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [current, second, third, expected @ ..] = &cells[..] else { panic!("six cells: {row}") };
+        let mut versions = offered("1.0.0 2.0.0 3.0.0");
+        for (entry, least) in versions.iter_mut().zip(["-", second, third]) {
+            entry.in_place_updates = (least != "no").then(|| InPlaceUpdates {
+                supported: true,
+                min_version_for_update: (least != "-").then(|| least.to_owned()),
+            });
+        }
+        let image = MachineImage { name: "gardenlinux".to_owned(), versions, ..MachineImage::default() };
+        let machine_types = vec![MachineType::default()];
+        let profile = CloudProfileSpec { machine_images: vec![image], machine_types, ..CloudProfileSpec::default() };
+        for strategy in ["AutoInPlaceUpdate", "ManualInPlaceUpdate"] {
+            let mut pool = worker("gardenlinux", current);
+            pool.update_strategy = Some(strategy.to_owned());
+            for (minor, expected) in [123, 124, 128].into_iter().zip(expected) {
+                let at = Moment::new(now(), Release(minor));
+                let outcome = machine_image_update(&pool, "1.31.1", "local", &profile, true, at).expect("an image");
+                let told = outcome.as_ref().map_or("stays", |outcome| outcome.version().unwrap_or("stuck"));
+                assert_eq!(told, *expected, "v1.{minor}: {row}");
+            }
+        }
+    }
+}
