@@ -87,6 +87,7 @@ where
     F: Future<Output = Result<(), Exit>>,
 {
     let (wall, tasks) = (context.wall.clone(), context.tasks.clone());
+    let is_local = local.is_some();
     let (ground, known_names, offer) = match local {
         Some(Local { log, time, names, offer }) => (Ground::Local { log, time }, Some(names), Some(offer)),
         None => (Ground::reach(&context).await?, None, None),
@@ -148,7 +149,12 @@ where
     if let Err(refused) = announce(Announced { address: address.clone(), time }).await {
         return Ok(refused);
     }
-    tracing::info!(address, "Serving securely");
+    // The port differs from run to run, and lines of components inside become part of the event log with a pod's status.
+    if is_local {
+        tracing::info!("Serving securely");
+    } else {
+        tracing::info!(address, "Serving securely");
+    }
     context.output.state(component::ready(&address));
     Ok(serving.until(end, &tasks).await)
 }

@@ -62,6 +62,7 @@ impl Strategy<Shoot> for ShootStrategy {
 
     fn prepare_for_create(&self, object: &mut Shoot, _: &RequestContext) {
         defaulting::sync_cloud_profile_reference(object, None, self.gates.release);
+        defaulting::sync_dns_references(object, self.gates.release);
         object.metadata.annotations.remove(annotation::UPCOMING_TIME_WINDOW);
         defaulting::new_shoot(object, &self.version);
     }
@@ -76,12 +77,15 @@ impl Strategy<Shoot> for ShootStrategy {
             "binding" => generation::shoot_binding(object, old),
             _ => {
                 object.spec.seed_name.clone_from(&old.spec.seed_name);
+                // Unlike for a subresource, a reference that is filled in raises the generation.
+                defaulting::sync_dns_references(object, self.gates.release);
                 let change = reconcile::generation_on_update(old, object);
                 annotations::set_operation(&mut object.metadata.annotations, change.operation);
                 defaulting::sync_cloud_profile_reference(object, Some(old), self.gates.release);
                 change.increase
             }
         };
+        defaulting::sync_dns_references(object, self.gates.release);
         if raised {
             object.metadata.generation = old.metadata.generation + 1;
         }

@@ -17,7 +17,7 @@ pub use self::project::{owner_role as project_owner_role, project};
 pub use self::seed::{seed, sync_backup_references};
 pub use self::shoot::{
     canonicalize_shoot, default_node_cidr_mask_size, drop_unread_reference, keep_version_of_creation, new_shoot, shoot,
-    sync_cloud_profile_reference,
+    sync_cloud_profile_reference, sync_dns_references,
 };
 
 use api::core::Toleration;

@@ -32,6 +32,7 @@ pub fn of_validation(maintained: &Shoot, stored: &Shoot, gates: Gates) -> Option
     // Validation compares with what a server has stored.
     let stored = with_resource_version(stored);
     let mut maintained = with_resource_version(maintained);
+    defaulting::sync_dns_references(&mut maintained, gates.release);
     let operation = generation_on_update(&stored, &maintained).operation;
     annotations::set_operation(&mut maintained.metadata.annotations, operation);
     defaulting::sync_cloud_profile_reference(&mut maintained, Some(&stored), gates.release);

@@ -3,6 +3,7 @@
 
 use api::constants::{annotation, label, taint, update_strategy};
 use api::core::*;
+use api::kubernetes::autoscaling::CrossVersionObjectReference;
 use apimachinery::meta::IntOrString;
 
 use super::{HOUR, MINUTE, add_toleration, fill};
@@ -325,6 +326,36 @@ fn pool_max_pods(worker: &Worker) -> Option<i32> {
 /// Releases in which Shoots of Kubernetes 1.33 and later do not get `cloudProfileName`, and those of 1.34 and later
 /// lose it.
 const CLOUD_PROFILE_NAME_FADES: Releases = Releases::since(124);
+
+/// Releases that fill in the second reference of a DNS provider to its Secret.
+const DNS_REFERENCES_IN_STEP: Releases = Releases::since(135);
+
+/// Fills the missing one of a DNS provider's two references to its Secret, `secretName` and `credentialsRef`, below
+/// Kubernetes 1.35; both set stay as they are, and a WorkloadIdentity has no `secretName`.
+///
+/// Source: pkg/apiserver/registry/core/shoot/strategy.go, v1.135.0 to v1.149.0.
+pub fn sync_dns_references(shoot: &mut Shoot, release: Release) {
+    let version = Version::parse(&shoot.spec.kubernetes.version).map(|version| version.release());
+    let has_one_only = version.is_ok_and(|version| version >= Version::new(1, 35, 0));
+    if has_one_only || !DNS_REFERENCES_IN_STEP.contain(release) {
+        return;
+    }
+    for provider in shoot.spec.dns.iter_mut().flat_map(|dns| &mut dns.providers) {
+        match (&mut provider.secret_name, &mut provider.credentials_ref) {
+            (Some(secret), reference @ None) => {
+                *reference = Some(CrossVersionObjectReference {
+                    api_version: "v1".to_owned(),
+                    kind: "Secret".to_owned(),
+                    name: secret.clone(),
+                });
+            }
+            (secret @ None, Some(reference)) if reference.kind == "Secret" && reference.api_version == "v1" => {
+                *secret = Some(reference.name.clone());
+            }
+            _ => {}
+        }
+    }
+}
 
 /// Drops `spec.cloudProfile` of a Shoot in a release that [counts the name](counts_by_name), unless the stored Shoot has it.
 ///

@@ -320,6 +320,41 @@ fn a_name_that_an_update_changes_is_not_emptied() {
     assert_eq!(new.spec.cloud_profile_name.as_deref(), Some("a"));
 }
 
+/// Release, Kubernetes, references before (`secretName`, then `KIND/NAME` of `credentialsRef`), references after.
+const DNS_REFERENCES: &str = "
+134 | 1.34.3 | a, -                  | a, -
+135 | 1.34.3 | a, -                  | a, Secret/a
+135 | 1.34.3 | -, Secret/a           | a, Secret/a
+149 | 1.34.3 | a, Secret/b           | a, Secret/b
+149 | 1.34.3 | -, WorkloadIdentity/a | -, WorkloadIdentity/a
+149 | 1.34.3 | -, -                  | -, -
+149 | 1.35.0 | a, -                  | a, -
+149 | 1.35.0 | -, Secret/a           | -, Secret/a
+";
+
+#[test]
+fn references_of_dns_providers_are_kept_in_step() {
+    for row in DNS_REFERENCES.lines().filter(|row| !row.is_empty()) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [release, version, before, after] = cells[..] else { panic!("four cells: {row}") };
+        let provider = |references: &str| {
+            let (secret, reference) = references.split_once(", ").expect("two references");
+            let reference = reference.split_once('/').map(|(kind, name)| CrossVersionObjectReference {
+                kind: kind.to_owned(),
+                name: name.to_owned(),
+                api_version: if kind == "Secret" { "v1" } else { "security.gardener.cloud/v1alpha1" }.to_owned(),
+            });
+            let secret_name = (secret != "-").then(|| secret.to_owned());
+            DNSProvider { secret_name, credentials_ref: reference, ..DNSProvider::default() }
+        };
+        let mut shoot = Shoot::default();
+        version.clone_into(&mut shoot.spec.kubernetes.version);
+        shoot.spec.dns = Some(DNS { providers: vec![provider(before)], ..DNS::default() });
+        sync_dns_references(&mut shoot, Release(release.parse().expect("a minor")));
+        assert_eq!(shoot.spec.dns.expect("it stays").providers, [provider(after)], "{row}");
+    }
+}
+
 #[test]
 fn images_are_pulled_one_by_one_unless_two_may_be_pulled_at_once() {
     for (most, expected) in [(None, "true"), (Some(1), "true"), (Some(2), "false")] {
