@@ -177,8 +177,10 @@ fn reason(error: &clap::Error) -> String {
         (ErrorKind::UnknownArgument, Some(flag)) => format!("unknown flag: {flag}"),
         _ => {
             let text = error.render().to_string();
-            let first = text.lines().next().unwrap_or_default();
-            first.strip_prefix("error: ").unwrap_or(first).to_owned()
+            // The usage follows as another paragraph.
+            let first = text.split("\n\n").next().unwrap_or_default();
+            let line = first.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+            line.strip_prefix("error: ").unwrap_or(&line).to_owned()
         }
     }
 }
@@ -223,7 +225,7 @@ mod tests {
             &[],
             "--kubeconfig is missing: it names the landscape to join; `terrarium up` starts components by itself",
         );
-        assert!(act(&["--config", "x"]).is_err(), "no landscape is named");
+        refused(&["--config", "x"], "the following required arguments were not provided: --kubeconfig <FILE>");
         let missing = act(&["--kubeconfig", "k", "--config", "/does/not/exist"]).expect_err("there is no such file");
         assert!(missing.starts_with("/does/not/exist: "), "{missing}");
         assert!(act(&["--kubeconfig", "k", "--listen", "nowhere"]).is_err());
