@@ -31,7 +31,7 @@ impl GardenerVersion {
         Some(Self { major: read.major, minor: read.minor, patch: read.patch, text: shown.to_owned() })
     }
 
-    /// Returns major and minor, the basis of distances.
+    /// Returns major and minor, by which distances between versions are counted.
     pub const fn minor(&self) -> (u64, u64) {
         (self.major, self.minor)
     }
@@ -52,7 +52,7 @@ impl GardenerVersion {
         u16::try_from(self.minor).ok().filter(|_| self.major == 1).map_or(release::NEWEST, Release)
     }
 
-    /// Returns all three numbers, the basis of downgrades.
+    /// Returns all three numbers, by which a downgrade is detected.
     pub const fn full(&self) -> (u64, u64, u64) {
         (self.major, self.minor, self.patch)
     }

@@ -4,17 +4,17 @@
 use api::constants::update_strategy;
 use api::core::{ShootSpec, Worker};
 
-/// Returns true if changes of the spec wait for the maintenance time window.
+/// True if changes of the spec wait for the maintenance time window.
 pub fn is_confined(spec: &ShootSpec) -> bool {
     spec.maintenance.as_ref().and_then(|maintenance| maintenance.confine_spec_update_rollout) == Some(true)
 }
 
-/// Returns true if the spec enables hibernation.
+/// True if the spec enables hibernation.
 pub fn is_hibernation_enabled(spec: &ShootSpec) -> bool {
     spec.hibernation.as_ref().and_then(|hibernation| hibernation.enabled) == Some(true)
 }
 
-/// Returns true if the Shoot's nodes have SSH access: it has workers, and access is not disabled.
+/// True if the Shoot's nodes have SSH access: it has workers, and access is not disabled.
 pub fn has_ssh_access(spec: &ShootSpec) -> bool {
     let switch = spec.provider.workers_settings.as_ref().and_then(|settings| settings.ssh_access.as_ref());
     !spec.provider.workers.is_empty() && switch.is_none_or(|ssh_access| ssh_access.enabled)

@@ -155,9 +155,9 @@ impl Year {
         versions(&self.audited.shoot(name))
     }
 
-    fn world(&mut self) -> Inventory {
+    fn inventory(&mut self) -> Inventory {
         let admin = self.audited.admin.clone();
-        self.audited.run(Inventory::of_landscape(&admin, RELEASE)).expect("a world")
+        self.audited.run(Inventory::of_landscape(&admin, RELEASE)).expect("an inventory")
     }
 
     /// States of Kubernetes 1.34.3 and gardenlinux 1.1.0, which must be the same everywhere.
@@ -166,11 +166,11 @@ impl Year {
         let moment = Moment::new(now, RELEASE);
         let spec = &self.profile.spec;
         let expected = (moment.state(&spec.kubernetes.versions[1]), moment.state(&spec.machine_images[0].versions[1]));
-        let world = self.world();
-        let offered = ops::versions::offered(&world, None, now, Profile::Upstream).expect("a profile").rows;
+        let inventory = self.inventory();
+        let offered = ops::versions::offered(&inventory, None, now, Profile::Upstream).expect("a profile").rows;
         let shown = |version: &str| offered.iter().find(|row| row.version == version).expect("a row").state;
         assert_eq!((shown("1.34.3"), shown("1.1.0")), expected, "versions at {now}");
-        let status = world.cloud_profiles[0].status.clone();
+        let status = inventory.cloud_profiles[0].status.clone();
         let kubernetes = status.kubernetes.expect("a status").versions;
         let images = &status.machine_images[0].versions;
         let told = [&kubernetes[1].classification, &images[1].classification];
@@ -224,8 +224,8 @@ fn cut(time: DateTime<Utc>) -> DateTime<Utc> {
 }
 
 /// Changes in the forecast of a Shoot.
-fn foretold(world: &Inventory, name: &str, from: &str) -> BTreeSet<Change> {
-    let forecast = Forecast::of(world, instant(from), instant(END), &Random::new(1));
+fn foretold(inventory: &Inventory, name: &str, from: &str) -> BTreeSet<Change> {
+    let forecast = Forecast::of(inventory, instant(from), instant(END), &Random::new(1));
     let rows = forecast.rows.into_iter().filter(|row| row.shoot == format!("{}/{name}", preset::NAMESPACE));
     let rows = rows.filter(|row| row.change.failure.is_none());
     rows.filter_map(|row| Some((name.to_owned(), cut(row.change.time), row.change.from?, row.change.to?))).collect()
@@ -260,11 +260,11 @@ fn four_stages_over_a_year_mean_the_same_everywhere() {
     // gardener-apiserver rejects one of an image.
     year.create(&shoot("early", "1.34.2", "1.0.0", (true, false)));
     year.create(&shoot("barred", "1.34.2", "1.0.0", (false, true)));
-    let world = year.world();
-    let mut expected = foretold(&world, "early", START);
+    let inventory = year.inventory();
+    let mut expected = foretold(&inventory, "early", START);
     let (_, first, _, to) = expected.first().expect("a change");
     assert_eq!((to.as_str(), first < &instant("2026-06-02T00:00:00Z")), ("1.34.3", true), "{expected:?}");
-    expected.extend(foretold(&world, "barred", START));
+    expected.extend(foretold(&inventory, "barred", START));
     assert_eq!(expected.len(), 4, "{expected:?}");
 
     let second = TimeDelta::seconds(1);
@@ -321,9 +321,9 @@ fn four_stages_over_a_year_mean_the_same_everywhere() {
             year.create(&shoot("updated", "1.34.2", "1.0.0", (true, true)));
             year.create(&shoot("asked", "1.34.2", "1.0.0", (true, true)));
             let from = year.audited.landscape.now().to_rfc3339();
-            let world = year.world();
+            let inventory = year.inventory();
             for (name, changes) in [("stays", 2), ("updated", 4)] {
-                let own = foretold(&world, name, &from);
+                let own = foretold(&inventory, name, &from);
                 assert_eq!(own.len(), changes, "{own:?}");
                 expected.extend(own);
             }

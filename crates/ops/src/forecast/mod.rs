@@ -16,7 +16,7 @@ use api::core::Shoot;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::forecast::{self, Change, Course, Offer, Settings, Subject};
-use domain::shoot_facts::is_confined;
+use domain::reconcile::has_confined_change;
 use domain::worker_pool::Effect;
 
 use self::rows::Row;
@@ -160,7 +160,9 @@ impl Forecast {
         let mut forecast = Self::empty(shoots.len(), until);
         for shoot in shoots {
             let name = name_of(shoot);
-            if has_confined_change(shoot) {
+            // A Shoot that is being created rolls nothing, and one that is being deleted has no window any more.
+            let is_reconciled = shoot.status.last_operation.is_some() && !shoot.metadata.is_being_deleted();
+            if is_reconciled && has_confined_change(shoot) {
                 forecast.confined.push(name.clone());
             }
             let key = ProfileKey::of(shoot);
@@ -246,14 +248,6 @@ impl Forecast {
         }
         Ok(lines)
     }
-}
-
-/// True if the spec of a Shoot has changed and waits for the next window.
-fn has_confined_change(shoot: &Shoot) -> bool {
-    is_confined(&shoot.spec)
-        && !shoot.metadata.is_being_deleted()
-        && shoot.metadata.generation > shoot.status.observed_generation
-        && shoot.status.last_operation.is_some()
 }
 
 /// Reason for which a Shoot does not change until an instant.

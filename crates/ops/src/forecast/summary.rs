@@ -91,8 +91,8 @@ fn pools<'a>(rows: impl Iterator<Item = &'a Row>, is_counted: impl Fn(Effect) ->
 }
 
 /// Counts of a forecast in one line: Shoots with changes, with forced changes, with failures, and rolled worker pools.
-/// `is_confined`: other changes wait for a window, and may roll worker pools.
-pub fn moved(rows: &[Row], shoots: usize, is_confined: bool) -> String {
+/// `has_confined`: some Shoot has a changed spec that waits for its next window, which may roll worker pools.
+pub fn moved(rows: &[Row], shoots: usize, has_confined: bool) -> String {
     let with = |holds: &dyn Fn(&Row) -> bool| {
         rows.iter().filter(|row| holds(row)).map(|row| row.shoot.as_str()).collect::<BTreeSet<_>>().len()
     };
@@ -112,7 +112,7 @@ pub fn moved(rows: &[Row], shoots: usize, is_confined: bool) -> String {
         parts.push(format!("{}{blocked}", counted(failed, "fails", "fail")));
     }
     parts.push(match rolled {
-        0 if is_confined => "no worker pool rolls for a version".to_owned(),
+        0 if has_confined => "no worker pool rolls for a version".to_owned(),
         0 => "no worker pool rolls".to_owned(),
         1 => "worker pools roll at least once".to_owned(),
         rolled => format!("worker pools roll at least {rolled} times"),

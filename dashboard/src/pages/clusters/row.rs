@@ -8,7 +8,8 @@ use std::sync::Arc;
 use api::core::{CloudProfileSpec, Condition, Shoot};
 use chrono::{DateTime, Utc};
 use domain::cloud_profile;
-use domain::shoot_facts::{is_confined, is_hibernation_enabled};
+use domain::reconcile::has_confined_change;
+use domain::shoot_facts::is_hibernation_enabled;
 use domain::versions::{Expirable, Moment, State, Version};
 use maud::{Markup, html};
 use ops::names::ProfileKey;
@@ -338,7 +339,7 @@ pub(crate) fn status(shoot: &Shoot) -> Markup {
         @if shoot.metadata.deletion_timestamp.is_some() { br; span.far { "marked for deletion" } }
         @if shoot.status.hibernated { br; span.far { "hibernated" } }
         @else if is_hibernation_enabled(&shoot.spec) { br; span.far { "is to be hibernated" } }
-        @if is_confined(&shoot.spec) && shoot.status.observed_generation < shoot.metadata.generation {
+        @if has_confined_change(shoot) {
             br; span.far { "confined: a change waits for maintenance" }
         }
     }

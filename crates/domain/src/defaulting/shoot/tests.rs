@@ -320,7 +320,8 @@ fn a_name_that_an_update_changes_is_not_emptied() {
     assert_eq!(new.spec.cloud_profile_name.as_deref(), Some("a"));
 }
 
-/// Release, Kubernetes, references before (`secretName`, then `KIND/NAME` of `credentialsRef`), references after.
+/// Columns: release of Gardener, version of Kubernetes, references before and after. References are `secretName`, then
+/// `KIND/NAME` of `credentialsRef`; `-` is an absent one.
 const DNS_REFERENCES: &str = "
 134 | 1.34.3 | a, -                  | a, -
 135 | 1.34.3 | a, -                  | a, Secret/a

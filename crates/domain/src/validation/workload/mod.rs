@@ -5,8 +5,8 @@
 //! need not be set: a missing field counts as its default.
 //!
 //! Deliberately absent: rules for kinds and fields that no behavior of Gardener depends on: security contexts, probes and
-//! hooks, DNS settings, sources of variables and volumes, network policies, ingresses, endpoints, limits, storage
-//! classes, autoscalers, priority and fairness.
+//! hooks, DNS settings, sources of variables and volumes, NetworkPolicies, Ingresses, EndpointSlices, LimitRanges,
+//! StorageClasses, HorizontalPodAutoscalers, FlowSchemas, PriorityLevelConfigurations.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/apps/validation/validation.go, pkg/registry/apps/*/strategy.go @ v1.31.
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::tree::{items, set, text};
 use crate::validation::{Errors, meta};
 
-/// Sources, and the field with the name of the object that is read.
+/// Sources of volumes, and for each the field that names the mounted object.
 const REQUIRED: [(&str, &str); 3] =
     [("secret", "secretName"), ("persistentVolumeClaim", "claimName"), ("configMap", "name")];
 
