@@ -134,6 +134,41 @@ fn stored_capabilities_count_after_the_gate_is_turned_off() {
     });
 }
 
+/// Upstream stores both names as one field: no server loses what a server of another release wrote.
+#[test]
+fn stored_capabilities_have_the_names_of_the_release_that_reads_them() {
+    run(async {
+        let former = garden(127, Some(true)).await;
+        former.merge(PROFILE, &with_capabilities(127)).await.accepted();
+        let new = former.another_instance(&options(149, None));
+        let check = async |garden: &Garden, minor: u64, label: &Value| {
+            let read = garden.get(PROFILE).await;
+            let mut expected = with_capabilities(minor)["spec"].take();
+            let names = field_names(Release(u16::try_from(minor).expect("a minor")));
+            assert_eq!(read["spec"][names.registered], expected[names.registered].take(), "v1.{minor}");
+            for (index, version) in
+                read["spec"]["machineImages"][0]["versions"].as_array().into_iter().flatten().enumerate()
+            {
+                let version_expected = &expected["machineImages"][0]["versions"][index];
+                assert_eq!(version[names.flavors], version_expected[names.flavors], "v1.{minor}");
+            }
+            let foreign = field_names(Release(if minor < 128 { 149 } else { 127 }));
+            assert!(!read.to_string().contains(&format!("\"{}\"", foreign.flavors)), "v1.{minor}: {read}");
+            assert_eq!(read["spec"][foreign.registered], Value::Null, "v1.{minor}");
+            assert_eq!(&read["metadata"]["labels"]["a"], label, "v1.{minor}");
+        };
+        check(&new, 149, &Value::Null).await;
+        new.merge(PROFILE, &json!({"metadata": {"labels": {"a": "b"}}})).await.accepted();
+        check(&new, 149, &json!("b")).await;
+        check(&former, 127, &json!("b")).await;
+        former.merge(PROFILE, &json!({"metadata": {"labels": {"a": "c"}}})).await.accepted();
+        check(&former, 127, &json!("c")).await;
+        check(&new, 149, &json!("c")).await;
+        // A server that starts reads the newest state at once, not as a change.
+        check(&former.another_instance(&options(128, Some(true))), 128, &json!("c")).await;
+    });
+}
+
 #[test]
 fn namespaced_profiles_inherit_capabilities() {
     run(async {

@@ -49,7 +49,7 @@ pub struct ResourceInfo {
     pub release: Release,
 }
 
-/// Releases that serve a resource, its subresources and its field selectors.
+/// Releases that serve a resource, its subresources and its field selectors, and its renamed fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Life {
     /// Releases that serve the resource.
@@ -58,6 +58,19 @@ pub struct Life {
     pub subresources: &'static [(&'static str, Releases)],
     /// Labels of field selectors that only some of them support.
     pub field_selectors: &'static [(&'static str, Releases)],
+    /// Fields with another name since some release.
+    pub renamed_fields: &'static [RenamedField],
+}
+
+/// A field whose name differs between releases; each name is a [`ReleasedField`], too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RenamedField {
+    /// JSON names from the root to the field in former releases; [`schema::EACH`] matches each item of a list or map.
+    pub former: &'static [&'static str],
+    /// The same in the releases with the new name; the last item differs.
+    pub new: &'static [&'static str],
+    /// Releases with the new name.
+    pub releases: Releases,
 }
 
 /// A field that only some releases have; not in `metadata`.
@@ -180,6 +193,16 @@ impl ResourceInfo {
     /// Returns the paths of the fields that the row's release does not have.
     pub fn unknown_fields(&self) -> impl Iterator<Item = &'static [&'static str]> {
         self.fields.iter().filter(|field| !field.releases.contain(self.release)).map(|field| field.path)
+    }
+
+    /// Returns the paths of the renamed fields with a name that the row's release does not have, and the name that it has.
+    pub fn foreign_names(&self) -> impl Iterator<Item = (&'static [&'static str], &'static str)> {
+        let is_union = self.release == Release::UNION;
+        self.life.renamed_fields.iter().filter(move |_| !is_union).filter_map(|field| {
+            let is_new = field.releases.contain(self.release);
+            let (foreign, own) = if is_new { (field.former, field.new) } else { (field.new, field.former) };
+            Some((foreign, *own.last()?))
+        })
     }
 
     /// Returns the fields with a default that only some releases have, the row's release among them.

@@ -46,10 +46,14 @@ impl GardenerVersion {
         Self { text: text.to_owned(), ..self }
     }
 
-    /// Returns the release whose rules and fields the version has; that of the newest known release for another
-    /// major.
+    /// Returns the release whose rules and fields the version has. Versions before 1.0 are older than every release, later
+    /// majors have those of the newest known one.
     pub fn served_release(&self) -> Release {
-        u16::try_from(self.minor).ok().filter(|_| self.major == 1).map_or(release::NEWEST, Release)
+        match self.major {
+            0 => Release(0),
+            1 => u16::try_from(self.minor).map_or(release::NEWEST, Release),
+            _ => release::NEWEST,
+        }
     }
 
     /// Returns all three numbers, by which a downgrade is detected.

@@ -25,7 +25,7 @@ use crate::observer::Observer;
 use crate::registry::{Generic, Shape, Strategy};
 use crate::routes::{Routes, Row};
 use crate::server::{Inner, Server};
-use crate::storage::{CollectionId, Observers, Store, partial, present};
+use crate::storage::{CollectionId, Observers, Store, partial, present, renamed};
 use crate::subresource::Subresource;
 use crate::views::{self, Renamed, View};
 use crate::webhooks::Names;
@@ -266,7 +266,9 @@ impl Builder {
     pub fn build(self) -> Server {
         let (kinds, is_served) = one_per_resource(self.kinds);
         let writer = self.foundation.writer;
-        let log = partial::view(self.foundation.log.clone(), kinds.iter().map(|kind| &kind.names().info), writer);
+        let infos = || kinds.iter().map(|kind| &kind.names().info);
+        let log = renamed::view(self.foundation.log.clone(), infos(), writer);
+        let log = partial::view(log, infos(), writer);
         let store = Store::new(
             present::view(log, &kinds, writer),
             writer,

@@ -277,6 +277,12 @@ mod tests {
             &["Gardener v1.50.1 is not known here: rules of v1.80 apply, as --gardener-version says"],
         );
         check(
+            Some("v0.149"),
+            &[],
+            80,
+            &["Gardener v0.149 is not known here: rules of v1.80 apply, as --gardener-version says"],
+        );
+        check(
             Some("2.149.0"),
             &[],
             149,

@@ -77,19 +77,18 @@ fn accept(inventory: &Inventory, force: bool, output: &mut Output) -> Result<(),
     for line in &warnings {
         output.note(&format!("warning: {line}"));
     }
-    // The last error becomes the failure; --force is suggested only if it turns the error into a warning.
-    let stays = force || inventory.refusals(true).errors.last().is_some_and(|last| errors.last() == Some(last));
-    refuse(
-        errors,
-        if stays { UNDECIDED } else { "the API server refuses this; correct it, or go on with --force" },
-        output,
-    )
+    // The last error becomes the failure and has the hint: one that stays with --force, if there is any.
+    let deciding = inventory.refusals(true).errors;
+    let hint =
+        if deciding.is_empty() { "the API server refuses this; correct it, or go on with --force" } else { UNDECIDED };
+    let others = errors.into_iter().filter(|error| !deciding.contains(error));
+    refuse(others.chain(deciding.iter().cloned()).collect(), hint, output)
 }
 
-/// Hint about an unknown field that may decide the answer.
-const UNDECIDED: &str = "no release that is known here has this field, so --force does not ignore it: correct it, or take it out if it changes nothing";
+/// Hint about a field that is not read and may decide the answer.
+const UNDECIDED: &str = "--force does not ignore a field that may decide the answer: correct it, choose a release that has it with --gardener-version, or remove it if it changes nothing";
 
-/// Prints unknown fields of manifests that may decide the answer.
+/// Prints fields of manifests that are not read and may decide the answer.
 ///
 /// # Errors
 /// There is such a field.

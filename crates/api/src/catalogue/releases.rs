@@ -12,8 +12,9 @@
 //! later one that does not. For group machine.sapcloud.io: the definitions in
 //! pkg/component/nodemanagement/machinecontrollermanager/templates.
 
-use apimachinery::catalogue::{Attribute, FieldDefault, Life, ReleasedAttribute, ReleasedField};
+use apimachinery::catalogue::{Attribute, FieldDefault, Life, ReleasedAttribute, ReleasedField, RenamedField};
 use apimachinery::release::Releases;
+use apimachinery::schema::EACH;
 
 /// Path of a field and the releases that have it; `[]` stands for each item of a list or map.
 type Row = (&'static str, Releases);
@@ -267,16 +268,43 @@ const SHOOT_SUBRESOURCES: [(&str, Releases); 1] = [("viewerkubeconfig", since(86
 const SHOOT_SELECTORS: [(&str, Releases); 2] =
     [("spec.cloudProfile.Name", since(101)), ("spec.cloudProfile.Kind", since(101))];
 
-/// Releases that serve a resource of Gardener; [`Releases::ALL`] for most.
+const fn renamed_in_128(former: &'static [&'static str], new: &'static [&'static str]) -> RenamedField {
+    RenamedField { former, new, releases: since(128) }
+}
+
+/// Source: the numbers of the fields in pkg/apis/core/v1beta1/generated.proto @ v1.127.0 and v1.128.0.
+const CLOUD_PROFILE_NAMES: [RenamedField; 2] = [
+    renamed_in_128(&["spec", "capabilities"], &["spec", "machineCapabilities"]),
+    renamed_in_128(
+        &["spec", "machineImages", EACH, "versions", EACH, "capabilitySets"],
+        &["spec", "machineImages", EACH, "versions", EACH, "capabilityFlavors"],
+    ),
+];
+
+const NAMESPACED_CLOUD_PROFILE_NAMES: [RenamedField; 3] = [
+    CLOUD_PROFILE_NAMES[1],
+    renamed_in_128(
+        &["status", "cloudProfileSpec", "capabilities"],
+        &["status", "cloudProfileSpec", "machineCapabilities"],
+    ),
+    renamed_in_128(
+        &["status", "cloudProfileSpec", "machineImages", EACH, "versions", EACH, "capabilitySets"],
+        &["status", "cloudProfileSpec", "machineImages", EACH, "versions", EACH, "capabilityFlavors"],
+    ),
+];
+
+/// Releases that serve a resource of Gardener, [`Releases::ALL`] for most, and its renamed fields.
 ///
 /// Source: pkg/apiserver/registry/*/rest/storage_*.go and pkg/apis/core/v1beta1/conversions.go of each release.
 pub(super) fn life(group: &str, version: &str, plural: &str) -> Life {
     let of = |releases| Life { releases, ..Life::default() };
     match (group, version, plural) {
         ("core.gardener.cloud", _, "cloudprofiles") => {
-            Life { subresources: &CLOUD_PROFILE_SUBRESOURCES, ..Life::default() }
+            Life { subresources: &CLOUD_PROFILE_SUBRESOURCES, renamed_fields: &CLOUD_PROFILE_NAMES, ..Life::default() }
         }
-        ("core.gardener.cloud", "v1beta1", "namespacedcloudprofiles") => of(since(92)),
+        ("core.gardener.cloud", "v1beta1", "namespacedcloudprofiles") => {
+            Life { releases: since(92), renamed_fields: &NAMESPACED_CLOUD_PROFILE_NAMES, ..Life::default() }
+        }
         ("core.gardener.cloud", "v1", _) => of(since(96)),
         ("core.gardener.cloud", _, "shoots") => {
             Life { subresources: &SHOOT_SUBRESOURCES, field_selectors: &SHOOT_SELECTORS, ..Life::default() }

@@ -303,7 +303,10 @@ fn steps_say_what_must_hold_before_them() {
                 "gardener-scheduler is at 1.37 or newer (C2)",
                 "every gardenlet is at 1.37 or newer (G2)",
                 "gardener-operator 1.37.0 has reconciled the Garden (O3b)",
-                "recommended",
+                "recommended: the Garden is ready",
+                "recommended: all conditions of Extensions are True",
+                "recommended: every Seed is ready",
+                "recommended: gardenlets have reconciled every Shoot since the last minor (W1)",
             ],
             vec![
                 "every gardener-apiserver is at 1.37 or 1.38 (A1)",
@@ -319,15 +322,20 @@ fn steps_say_what_must_hold_before_them() {
                 "the instance before it is ready",
             ],
             vec!["every gardener-apiserver is at 1.38 or newer (C1)"],
-            vec!["every gardener-apiserver is at 1.38 or newer (G1)"],
+            vec![
+                "every gardener-apiserver is at 1.38 or newer (G1)",
+                "recommended: the Garden is ready",
+                "recommended: all conditions of Extensions are True",
+            ],
             vec!["every gardenlet is at 1.38 or newer (E1)"],
         ]
     );
 }
 
-/// Returns the condition of a text `CONDITION: COMMAND`.
+/// Returns the condition of a text `CONDITION: COMMAND`, without the description of a ready object.
 fn condition(text: &str) -> &str {
-    text.split(": ").next().unwrap_or_default()
+    let condition = text.split(": `").next().unwrap_or_default();
+    condition.split(" (no annotation").next().unwrap_or_default()
 }
 
 /// Deployments and the Garden are in the runtime cluster, Seeds and Shoots in the garden cluster.
@@ -349,10 +357,12 @@ fn commands_name_the_context_of_a_running_landscape() {
         commands(Some("l8")),
         [
             "kubectl --context terrarium-l8 get seeds",
+            "kubectl --context terrarium-l8 get seeds -o yaml",
             "kubectl --context terrarium-l8 get shoots -A -o wide",
             "kubectl --context terrarium-l8-runtime -n garden get deployments -o wide",
             "kubectl --context terrarium-l8-runtime -n garden rollout status deployment gardener-apiserver",
             "kubectl --context terrarium-l8-runtime get garden",
+            "kubectl --context terrarium-l8-runtime get garden -o yaml",
         ]
     );
     assert_eq!(
@@ -361,7 +371,9 @@ fn commands_name_the_context_of_a_running_landscape() {
             "kubectl -n garden get deployments -o wide",
             "kubectl -n garden rollout status deployment gardener-apiserver",
             "kubectl get garden",
+            "kubectl get garden -o yaml",
             "kubectl get seeds",
+            "kubectl get seeds -o yaml",
             "kubectl get shoots -A -o wide",
         ]
     );

@@ -21,8 +21,14 @@ enum Look {
     Apiserver,
     /// Version that has reconciled the Garden.
     Garden,
+    /// Annotations, generation and status of the Garden.
+    GardenStatus,
+    /// Conditions of Extensions.
+    Extensions,
     /// Versions of gardenlets.
     Seeds,
+    /// Annotations, generation and status of Seeds.
+    SeedStatus,
     /// Versions of gardenlets that have reconciled Shoots.
     Shoots,
 }
@@ -39,7 +45,10 @@ impl Wait {
             Look::Deployments => ("-runtime", "-n garden get deployments -o wide", ""),
             Look::Apiserver => ("-runtime", "-n garden rollout status deployment gardener-apiserver", ""),
             Look::Garden => ("-runtime", "get garden", ", columns GARDENER VERSION and LAST OPERATION"),
+            Look::GardenStatus => ("-runtime", "get garden -o yaml", ""),
+            Look::Extensions => ("-runtime", "get extensions.operator.gardener.cloud -o wide", ""),
             Look::Seeds => ("", "get seeds", ", column VERSION"),
+            Look::SeedStatus => ("", "get seeds -o yaml", ""),
             Look::Shoots => ("", "get shoots -A -o wide", ", column GARDENER VERSION"),
         };
         let context = landscape.map(|name| format!(" --context terrarium-{name}{cluster}")).unwrap_or_default();
@@ -112,19 +121,37 @@ pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<Wait> {
     waits
 }
 
-/// Returns a recommendation for the first step to another minor; it is not a rule.
-pub(super) fn advice(next: &Move, fleet: &Fleet) -> Option<Wait> {
+/// Returns recommendations for the first step to another minor, and for the first gardenlet; they are not rules.
+///
+/// Source: docs/operations/upgrade-gardener.md @ v1.133.0.
+pub(super) fn advice(next: &Move, fleet: &Fleet) -> Vec<Wait> {
+    let has = |component| fleet.count(component) > 0;
     let begins_minor = match next.component {
         Component::Operator => true,
-        Component::Apiserver => fleet.count(Component::Operator) == 0,
+        Component::Apiserver => !has(Component::Operator),
         _ => false,
     };
-    let is_patch = next.from.minor() == next.to.minor();
-    (begins_minor && !is_patch && fleet.count(Component::Gardenlet) > 0).then(|| {
+    let mut waits = Vec::new();
+    if next.from.minor() == next.to.minor() {
+        return waits;
+    }
+    if has(Component::Operator) && fleet.garden.is_some() && (begins_minor || next.component == Component::Gardenlet) {
+        waits.push(Wait::new(Look::GardenStatus, format!("recommended: the Garden is ready ({READY})")));
+        if has(Component::Extension) {
+            waits.push(Wait::new(Look::Extensions, "recommended: all conditions of Extensions are True"));
+        }
+    }
+    if begins_minor && has(Component::Gardenlet) {
+        waits.push(Wait::new(Look::SeedStatus, format!("recommended: every Seed is ready ({READY})")));
         let condition = "recommended: gardenlets have reconciled every Shoot since the last minor (W1)";
-        Wait::new(Look::Shoots, condition)
-    })
+        waits.push(Wait::new(Look::Shoots, condition));
+    }
+    waits
 }
+
+/// State of a Garden or Seed whose upgrade has ended.
+const READY: &str = "no annotation gardener.cloud/operation, observedGeneration is generation, last operation Succeeded, \
+                     all conditions True";
 
 /// Returns the condition of each further gardener-apiserver.
 pub(super) fn instance_before() -> Wait {

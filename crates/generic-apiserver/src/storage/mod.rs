@@ -13,6 +13,7 @@ mod feed;
 mod lately;
 pub(crate) mod partial;
 pub(crate) mod present;
+pub(crate) mod renamed;
 pub(crate) mod replay;
 pub(crate) mod splice;
 pub(crate) mod stored;

@@ -179,7 +179,7 @@ impl Lens for Fields {
 }
 
 /// Index of the section that holds a field: that of the status, or of all fields but `metadata` and `status`.
-fn part_of(path: Path) -> usize {
+pub(super) fn part_of(path: Path) -> usize {
     if path.first() == Some(&"status") { 4 } else { 3 }
 }
 
@@ -209,32 +209,58 @@ fn lacks_at(section: &[u8], path: &[&str], creates_parent: bool) -> bool {
 
 /// [`UnknownField::cut`] of the field at `path`.
 fn cut_at(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
-    let (name, rest) = path.split_first()?;
-    let (_, start, end) = Pairs::new(section).find(|(found, ..)| *found == name.as_bytes())?;
-    if rest.is_empty() {
-        // `,"NAME":` precedes the value.
-        let begin = start - name.len() - 4;
-        return Some(([&section[..begin], &section[end..]].concat(), Bytes::copy_from_slice(&section[start..end])));
-    }
-    if let [EACH, rest @ ..] = rest {
-        return cut_each(section, start, end, rest);
-    }
-    let (without, value) = cut_at(&inner(section, start, end)?, rest)?;
-    Some((enclose(section, start, end, &without), value))
+    let mut value = Bytes::new();
+    let without = edited(section, path, &mut |fields, place| {
+        value = Bytes::copy_from_slice(&fields[place.value..place.end]);
+        [&fields[..place.begin], &fields[place.end..]].concat()
+    })?;
+    Some((without, value))
 }
 
-/// Cuts the field at `path`, like [`cut_at`], from each item of the list or map that is the value from `start` to `end`.
-fn cut_each(section: &[u8], start: usize, end: usize, path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
-    let (mut whole, mut at, mut last) = (Vec::with_capacity(section.len()), 0, None);
-    for (start, end) in items(section, start, end) {
+/// Returns `section` with another name of the field at `path`; a field that has the new name already is kept, the one at
+/// `path` left out. `None` if the section does not have the field.
+pub(super) fn renamed(section: &[u8], path: &[&str], to: &str) -> Option<Vec<u8>> {
+    edited(section, path, &mut |fields, place| {
+        if Pairs::new(fields).any(|(name, ..)| name == to.as_bytes()) {
+            return [&fields[..place.begin], &fields[place.end..]].concat();
+        }
+        [&fields[..place.begin], b",\"", to.as_bytes(), b"\":", &fields[place.value..]].concat()
+    })
+}
+
+/// Place of a field in a sequence of `,"name":value`.
+struct Place {
+    /// Offset of the comma.
+    begin: usize,
+    /// Offset of the value.
+    value: usize,
+    /// Offset behind the value.
+    end: usize,
+}
+
+/// Returns `section` with edited fields, each a sequence of `,"name":value`, of every parent of the field at `path` that
+/// has it; `None`: no parent has it.
+fn edited(section: &[u8], path: &[&str], edit: &mut dyn FnMut(&[u8], Place) -> Vec<u8>) -> Option<Vec<u8>> {
+    let (name, rest) = path.split_first()?;
+    let (_, value, end) = Pairs::new(section).find(|(found, ..)| *found == name.as_bytes())?;
+    if rest.is_empty() {
+        // `,"NAME":` precedes the value.
+        return Some(edit(section, Place { begin: value - name.len() - 4, value, end }));
+    }
+    let [EACH, rest @ ..] = rest else {
+        let fields = edited(&inner(section, value, end)?, rest, edit)?;
+        return Some(enclose(section, value, end, &fields));
+    };
+    let (mut whole, mut at, mut is_edited) = (Vec::with_capacity(section.len()), 0, false);
+    for (start, end) in items(section, value, end) {
         let Some(inner) = inner(section, start, end) else { continue };
-        let Some((without, value)) = cut_at(&inner, path) else { continue };
+        let Some(fields) = edited(&inner, rest, edit) else { continue };
         whole.extend_from_slice(&section[at..=start]);
-        whole.extend_from_slice(without.strip_prefix(b",").unwrap_or(&without));
-        (at, last) = (end - 1, Some(value));
+        whole.extend_from_slice(fields.strip_prefix(b",").unwrap_or(&fields));
+        (at, is_edited) = (end - 1, true);
     }
     whole.extend_from_slice(&section[at..]);
-    Some((whole, last?))
+    is_edited.then_some(whole)
 }
 
 /// Returns begin and end of each item of a list, or of each value of a map.
@@ -377,6 +403,29 @@ mod tests {
             Some(r#","spec":{"pools":{"x":{"more":[{},{"m":2}]},"y":{"more":[]},"z":{"more":[{"o":2}]}}}"#),
             true,
         );
+    }
+
+    #[test]
+    fn a_field_gets_another_name_where_it_has_not_got_it() {
+        const SETS: Path = &["spec", "images", EACH, "versions", EACH, "sets"];
+        for (section, expected) in [
+            (
+                r#","spec":{"a":1,"images":[{"versions":[{"sets":[{"b":1}],"c":2},{"c":3}]},{"versions":[]},{"versions":[{"sets":[]}]}]}"#,
+                Some(
+                    r#","spec":{"a":1,"images":[{"versions":[{"flavors":[{"b":1}],"c":2},{"c":3}]},{"versions":[]},{"versions":[{"flavors":[]}]}]}"#,
+                ),
+            ),
+            (
+                r#","spec":{"images":[{"versions":[{"sets":1,"flavors":2}]}]}"#,
+                Some(r#","spec":{"images":[{"versions":[{"flavors":2}]}]}"#),
+            ),
+            (r#","spec":{"images":[{"sets":1}]}"#, None),
+            ("", None),
+        ] {
+            let found =
+                renamed(section.as_bytes(), SETS, "flavors").map(|found| String::from_utf8(found).expect("text"));
+            assert_eq!(found.as_deref(), expected, "{section}");
+        }
     }
 
     #[test]

@@ -63,7 +63,12 @@ static WIDGETS: ResourceInfo = ResourceInfo {
     schema: Widget::node,
     fields: &[],
     attributes: &[],
-    life: apimachinery::catalogue::Life { releases: Releases::ALL, subresources: &[], field_selectors: &[] },
+    life: apimachinery::catalogue::Life {
+        releases: Releases::ALL,
+        subresources: &[],
+        field_selectors: &[],
+        renamed_fields: &[],
+    },
     release: Release::UNION,
 };
 

@@ -279,15 +279,15 @@ impl Judge<'_> {
         let unread = ignored::unread_life_cycles(&profile.to_tree(), row, release);
         self.found.extend(unread.into_iter().map(|(field, what)| {
             let (origin, subject) = (place.origin.clone(), subject.to_owned());
-            let violation = Violation { origin, subject, what, kind: Kind::Refused };
+            let violation = Violation { origin, subject, what, kind: Kind::Decides };
             UnplacedViolation { number: place.number, field: Some(field), violation }
         }));
     }
 
-    /// Returns an object without the fields that the release does not have.
+    /// Returns an object without the fields that the release does not have, and with its names of renamed ones.
     fn of_release<T: Resource + Object>(&self, object: T) -> T {
         let (row, release) = (catalogue::of::<T>(), self.reading.release);
-        if !self.ignored.has_others(row.kind, release) {
+        if !self.ignored.has_others(row.kind, release) && row.life.renamed_fields.is_empty() {
             return object;
         }
         T::from_tree(ignored::at_release(object.to_tree(), row, release)).unwrap_or(object)

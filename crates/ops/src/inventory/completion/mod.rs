@@ -64,7 +64,7 @@ pub(super) enum Kind {
     Refused,
     /// The object could not be read and is left out.
     LeftOut,
-    /// The value is unknown and may decide the answer.
+    /// The field is unknown, or unknown to the release, and may decide the answer.
     Decides,
 }
 

@@ -272,8 +272,9 @@ fn a_life_cycle_that_the_release_does_not_read_is_refused_with_its_line() {
     let (before, since) = (inventory_at(&staged, Release(136)), inventory_at(&staged, Release(137)));
     let expected = "f.yaml:8: CloudProfile aws: field \"spec.kubernetes.versions[0].lifecycle\" decides the answer and is of \
                     v1.137 and later, not of v1.136";
-    assert_eq!(before.refusals(false).errors, [expected]);
-    assert_eq!(before.refusals(true), Refusals { warnings: vec![expected.to_owned()], errors: Vec::new() });
+    for force in [false, true] {
+        assert_eq!(before.refusals(force), Refusals { warnings: Vec::new(), errors: vec![expected.to_owned()] });
+    }
     assert_eq!(since.refusals(false), Refusals::default());
 }
 
@@ -308,6 +309,30 @@ fn a_release_has_its_own_fields_only() {
              the answer: --gardener-version v1.135 reads it"
         ]
     );
+}
+
+#[test]
+fn capabilities_are_read_by_both_names_in_each_release() {
+    for (registered, flavors) in [("capabilities", "capabilitySets"), ("machineCapabilities", "capabilityFlavors")] {
+        let definitions = format!("spec:\n  {registered}: [{{name: architecture, values: [amd64, arm64]}}]\n");
+        let text = with(PROFILE, "spec:\n", &definitions);
+        let text =
+            with(&text, "{version: 2.0.0}", &format!("{{version: 2.0.0, {flavors}: [{{architecture: [arm64]}}]}}"));
+        for release in [127, 128, 149] {
+            let inventory = inventory_at(&text, Release(release));
+            let spec = &inventory.cloud_profiles[0].spec;
+            let is_new = release >= 128;
+            assert_eq!(
+                (spec.machine_capabilities.is_empty(), spec.capabilities.is_empty()),
+                (!is_new, is_new),
+                "{release}"
+            );
+            let version =
+                spec.machine_images.iter().flat_map(|image| &image.versions).find(|one| one.version == "2.0.0");
+            assert_eq!(version.expect("it is there").architectures, ["arm64"], "{registered} {release}");
+            assert_eq!(inventory.notes, [] as [&str; 0], "{registered} {release}");
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod deciding;
 
 use std::collections::BTreeMap;
 
-use apimachinery::catalogue::ResourceInfo;
+use apimachinery::catalogue::{ReleasedField, ResourceInfo};
 use apimachinery::decode;
 use apimachinery::release::{Release, Releases};
 use apimachinery::schema::EACH;
@@ -77,7 +77,9 @@ impl Ignored {
         if unknown.len() >= DECODED {
             deciding.push((String::new(), format!("{DECODED} unknown fields or more: not all of them are looked at")));
         }
-        for field in row.fields {
+        let renamed = row.life.renamed_fields;
+        let is_read = |field: &ReleasedField| renamed.iter().any(|one| [one.former, one.new].contains(&field.path));
+        for field in row.fields.iter().filter(|field| !is_read(field)) {
             let Some(path) = first_place(tree, field.path) else { continue };
             let general = field.path.join(".").replace(".[]", "[]");
             let seen = || (field.releases, Occurrences { count: 0, first: place(&path) });
@@ -146,11 +148,32 @@ pub fn has_life_cycle(tree: &Value, row: &ResourceInfo) -> bool {
     fields.any(|field| first_place(tree, field.path).is_some())
 }
 
-/// Returns a tree without the fields that a release does not have.
-pub fn at_release(tree: Value, row: &ResourceInfo, release: Release) -> Value {
+/// Returns a tree without the fields that a release does not have; renamed ones have the name of the release.
+pub fn at_release(mut tree: Value, row: &ResourceInfo, release: Release) -> Value {
+    for (path, own) in row.at(release).foreign_names() {
+        rename(&mut tree, path, own);
+    }
     match decode::tree(tree.clone(), &row.at(release).node()) {
         Ok(decoded) => decoded.tree,
         Err(_) => tree,
+    }
+}
+
+/// Renames the field at a path wherever its parent does not have the new name.
+fn rename(tree: &mut Value, path: &[&str], to: &str) {
+    match (tree, path) {
+        (Value::Object(fields), [name]) => {
+            if let Some(value) = fields.remove(*name) {
+                fields.entry(to).or_insert(value);
+            }
+        }
+        (Value::Array(items), [EACH, rest @ ..]) => items.iter_mut().for_each(|item| rename(item, rest, to)),
+        (Value::Object(fields), [name, rest @ ..]) => {
+            if let Some(value) = fields.get_mut(*name) {
+                rename(value, rest, to);
+            }
+        }
+        _ => {}
     }
 }
 
