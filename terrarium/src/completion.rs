@@ -31,6 +31,7 @@ use process::Transport;
 use crate::Arguments;
 use crate::failure::Failure;
 use crate::live::client::Client;
+use crate::live::config;
 use crate::live::demo::Play;
 use crate::live::{Which, block_on};
 
@@ -55,6 +56,8 @@ enum Source {
     Clusters,
     /// Components of a landscape.
     Components,
+    /// Components that have a configuration.
+    Configured,
     /// Components and `host`.
     Printers,
     /// Kinds of faults.
@@ -80,9 +83,9 @@ const ARGUMENTS: [(&str, &str, Source); 16] = [
     ("get", "kinds", Source::Kinds),
     ("at get", "kinds", Source::Kinds),
     ("logs", "component", Source::Printers),
-    ("config get", "name", Source::Components),
-    ("config set", "name", Source::Components),
-    ("config edit", "name", Source::Components),
+    ("config get", "name", Source::Configured),
+    ("config set", "name", Source::Configured),
+    ("config edit", "name", Source::Configured),
     ("clock until", "until", Source::Goals),
     ("fault inject", "kind", Source::FaultKinds),
     ("fault inject", "component", Source::Components),
@@ -198,6 +201,7 @@ fn names(source: Source, which: Option<&Which>) -> Vec<String> {
             fixed.into_iter().chain(asked(Question::Clusters)).collect()
         }
         Source::Components => components().collect(),
+        Source::Configured => config::configured().map(|program| program.name().to_owned()).collect(),
         Source::Printers => components().chain(["host".to_owned()]).collect(),
         Source::FaultKinds => KINDS.iter().map(|kind| kind.name.to_owned()).collect(),
         Source::Faults => asked(Question::Objects(cluster::RUNTIME, "terrarium.dev/v1alpha1", "faults")),
@@ -318,6 +322,22 @@ mod tests {
             assert!(arg.get::<ArgValueCompleter>().is_some(), "{path} {name}");
         }
         command.debug_assert();
+    }
+
+    #[test]
+    fn components_without_a_configuration_are_not_offered_for_it() {
+        let expected = [
+            "gardener-apiserver",
+            "gardener-controller-manager",
+            "gardener-scheduler",
+            "gardener-admission-controller",
+            "gardenlet",
+        ];
+        let [mut found, mut expected] = [names(Source::Configured, None), expected.map(str::to_owned).to_vec()];
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected);
+        assert!(names(Source::Components, None).contains(&"gardener-operator".to_owned()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! Landscape time and keyed randomness: the only source of either.
 //!
 //! **Invariants.** Nothing else in the workspace reads a wall clock or an unseeded random source. Knows no kind of
-//! Kubernetes. The simulated clock moves only on request.
+//! Kubernetes. The simulated clock moves only on request, and never past [`END`].
 //!
 //! **Tour.** [`Clock`] the handle that components hold; [`SimulatedClock`] the clock of a simulation; [`WallClock`]
 //! the clock of a process; [`Random`] draws that depend only on seed, purpose, key and ordinal.
@@ -24,6 +24,10 @@ pub use wall::WallClock;
 
 /// An instant of landscape time.
 pub type Instant = DateTime<Utc>;
+
+/// Last instant of landscape time, 9999-12-31T23:59:59Z: RFC 3339 and X.509 have no years of five digits. A timer that is
+/// due later never fires.
+pub const END: Instant = Instant::from_timestamp(253_402_300_799, 0).expect("in range");
 
 /// Purpose of a timer: the mode `eager` jumps to work timers and waits for calendar timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,6 +78,7 @@ impl Clock {
 
     /// Resolves after `duration`.
     pub fn sleep(&self, duration: chrono::TimeDelta, class: TimerClass) -> Sleep {
-        self.sleep_until(self.now() + duration, class)
+        let due = self.now().checked_add_signed(duration);
+        self.sleep_until(due.unwrap_or(Instant::MAX_UTC), class)
     }
 }

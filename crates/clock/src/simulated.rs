@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::{Instant, Random, Sleep, TimeSource, TimerClass};
+use crate::{END, Instant, Random, Sleep, TimeSource, TimerClass};
 
 /// A clock that moves only by [`SimulatedClock::fire_next`] and [`SimulatedClock::advance_to`].
 ///
@@ -71,11 +71,11 @@ impl SimulatedClock {
         state.timers.iter().find(|(_, timer)| timer.class == TimerClass::Work).map(|(place, _)| place.0)
     }
 
-    /// Moves to the earliest timer, if it is due no later than `limit`, and wakes only that one.
+    /// Moves to the earliest timer, if it is due no later than `limit` and [`END`], and wakes only that one.
     pub fn fire_next(&self, limit: Option<Instant>) -> Option<Instant> {
         let mut state = self.state();
         let place = *state.timers.first_key_value()?.0;
-        if limit.is_some_and(|limit| place.0 > limit) {
+        if place.0 > limit.map_or(END, |limit| limit.min(END)) {
             return None;
         }
         let timer = state.remove(&place)?;
@@ -90,11 +90,11 @@ impl SimulatedClock {
         Some(now)
     }
 
-    /// Moves to `to` without passing a timer; an earlier `to` is ignored.
+    /// Moves to `to` without passing a timer, at most to [`END`]; an earlier `to` is ignored.
     pub fn advance_to(&self, to: Instant) {
         let mut state = self.state();
         let next = state.timers.first_key_value().map(|(place, _)| place.0);
-        let to = next.map_or(to, |next| next.min(to));
+        let to = next.map_or(to, |next| next.min(to)).min(END);
         state.now = state.now.max(to);
     }
 
@@ -309,5 +309,21 @@ mod tests {
             assert_eq!((Clock::new(clock.clone()).now() - start()).num_seconds(), stands, "advance to {to}");
         }
         assert_eq!(clock.next_timer(), Some((start() + TimeDelta::seconds(10), TimerClass::Calendar)));
+    }
+
+    #[test]
+    fn time_stops_at_its_end() {
+        let clock = SimulatedClock::new(END - TimeDelta::seconds(10));
+        let handle = Clock::new(clock.clone());
+        let timers: Vec<_> =
+            [10, 11, i64::MAX / 1000].map(|s| handle.sleep(TimeDelta::seconds(s), TimerClass::Work)).into();
+        assert_eq!((clock.fire_next(None), clock.fire_next(None)), (Some(END), None));
+        assert_eq!(clock.fire_next(Some(END + TimeDelta::days(1))), None);
+        clock.advance_to(END + TimeDelta::days(1));
+        assert_eq!((clock.now(), clock.pending()), (END, 2));
+        drop(timers);
+        let clock = SimulatedClock::new(END - TimeDelta::seconds(10));
+        clock.advance_to(Instant::MAX_UTC);
+        assert_eq!(clock.now(), END);
     }
 }

@@ -3,14 +3,13 @@
 //!
 //! | started with | it |
 //! | --- | --- |
-//! | `--kubeconfig FILE` | joins the landscape of that kubeconfig ([`crate::joining`]) |
+//! | `--kubeconfig FILE` | joins the landscape of that kubeconfig ([`crate::joining`]); gardener-apiserver only |
 //! | `--data-dir DIR`, by the kubelet of a landscape | reads its assignment from standard input ([`process::child`]) |
 //! | `--build` | prints the identity of its sources, by which a host recognizes binaries of its own build |
 //!
 //! Exit codes: 2 usage or an unreadable file; otherwise those of [`process::child`].
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ErrorKind};
@@ -75,23 +74,26 @@ impl Binary {
     /// The command line.
     fn command(&self) -> Command {
         let name = self.program.name();
+        let joins = self.joins();
         let mut command = joining::Arguments::augment_args(Command::new(name))
             .about(format!("{name} of a Terrarium landscape: an emulation of Gardener's component of this name"))
-            .after_help(
-                "A landscape starts its components by itself; with --kubeconfig a component joins one that runs. Flags of \
-                 the field that are not listed here are refused.",
-            )
+            .after_help(format!("{} Flags of the field that are not listed here are refused.", self.note()))
             .disable_version_flag(true)
             .arg(Arg::new("version").long("version").action(ArgAction::SetTrue).help("Print the emulated release"))
             .arg(Arg::new("data-dir").long("data-dir").value_name("DIR").hide(true))
             .arg(Arg::new("build").long("build").action(ArgAction::SetTrue).hide(true));
+        if !joins {
+            // Known, so that a request to join is refused with its reason.
+            let joining = ["kubeconfig", "join", "instance", "listen", "advertise", "flags"];
+            command = joining.iter().fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(true)));
+        }
         if let Some((_, kind)) = self.program.configuration() {
-            let config = Arg::new("config").long("config").value_name("FILE").requires("kubeconfig");
-            command =
-                command.arg(config.value_parser(clap::value_parser!(PathBuf)).help(format!("File with a {kind}")));
+            let config = Arg::new("config").long("config").value_name("FILE");
+            command = command.arg(config.help(format!("File with a {kind}")));
         }
         self.flags.iter().fold(command, |command, flag| {
-            let arg = Arg::new(flag.name).long(flag.name).help(flag.help).requires("kubeconfig");
+            let arg = Arg::new(flag.name).long(flag.name).help(flag.help);
+            let arg = if joins { arg.requires("kubeconfig") } else { arg };
             command.arg(match flag.value {
                 "" => arg.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("BOOL"),
                 value => arg.value_name(value),
@@ -99,17 +101,23 @@ impl Binary {
         })
     }
 
+    /// True if it may join a landscape that runs. The others run only together with their host.
+    fn joins(&self) -> bool {
+        self.program == Program::Apiserver
+    }
+
+    /// Way in which the binary is started.
+    fn note(&self) -> &'static str {
+        if self.joins() {
+            "A landscape starts its components by itself; with --kubeconfig a gardener-apiserver joins one that runs."
+        } else {
+            "A landscape starts this binary by itself: these flags are arguments of the container in its Deployment."
+        }
+    }
+
     /// Returns the arguments for the component, as its container would have them.
     fn arguments(&self, matches: &ArgMatches) -> Result<joining::Arguments, String> {
         let mut arguments = joining::Arguments::from_arg_matches(matches).map_err(|error| error.to_string())?;
-        if self.program.configuration().is_some()
-            && let Some(path) = matches.get_one::<PathBuf>("config")
-        {
-            let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let path = path.display().to_string();
-            arguments.add_flags([format!("--config={path}")]);
-            arguments.add_file(path, text);
-        }
         for flag in self.flags {
             let value = matches.get_one::<String>(flag.name);
             arguments.add_flags(value.map(|value| format!("--{}={value}", flag.name)));
@@ -128,14 +136,21 @@ impl Binary {
         if matches.get_flag("version") {
             return Ok(Action::Print(format!("Gardener {}", arguments.gardener_version())));
         }
-        if arguments.is_given() {
+        if self.joins() && arguments.is_given() {
             return Ok(Action::Join(Box::new(arguments)));
         }
         if matches.contains_id("data-dir") {
             return Ok(Action::Run);
         }
-        let missing =
-            "--kubeconfig is missing: it names the landscape to join; `terrarium up` starts components by itself";
+        let missing = if self.joins() {
+            "--kubeconfig is missing: it names the landscape to join; `terrarium up` starts components by itself"
+                .to_owned()
+        } else {
+            let name = self.program.name();
+            format!(
+                "{name} runs only together with its host: `terrarium up` starts it, with the flags of its Deployment"
+            )
+        };
         Err(command.error(ErrorKind::MissingRequiredArgument, missing))
     }
 }
@@ -189,27 +204,28 @@ fn reason(error: &clap::Error) -> String {
 mod tests {
     use super::*;
 
-    const BINARY: Binary = Binary {
+    const SCHEDULER: Binary = Binary {
         program: Program::Scheduler,
         build: "0123",
         flags: &[crate::flags::PROFILE, Flag { name: "skip", value: "", help: "Skips" }],
         in_landscape_time: true,
         run: |_, _, _| Box::pin(async { Ok(Exit::default()) }),
     };
+    const APISERVER: Binary = Binary { program: Program::Apiserver, ..SCHEDULER };
 
-    fn act(words: &[&str]) -> Result<Action, String> {
-        let words = std::iter::once("gardener-scheduler").chain(words.iter().copied());
-        BINARY.act(words.map(OsString::from)).map_err(|error| reason(&error))
+    fn act(binary: &Binary, words: &[&str]) -> Result<Action, String> {
+        let words = std::iter::once(binary.program.name()).chain(words.iter().copied());
+        binary.act(words.map(OsString::from)).map_err(|error| reason(&error))
     }
 
     #[track_caller]
-    fn refused(words: &[&str], expected: &str) {
-        assert_eq!(act(words).map(|action| format!("{action:?}")), Err(expected.to_owned()), "{words:?}");
+    fn refused(binary: &Binary, words: &[&str], expected: &str) {
+        assert_eq!(act(binary, words).map(|action| format!("{action:?}")), Err(expected.to_owned()), "{words:?}");
     }
 
     #[test]
     fn version_and_build_are_printed_as_in_the_field() {
-        let printed = |words: &[&str]| match act(words) {
+        let printed = |words: &[&str]| match act(&SCHEDULER, words) {
             Ok(Action::Print(line)) => line,
             other => panic!("{words:?}: {other:?}"),
         };
@@ -220,22 +236,40 @@ mod tests {
 
     #[test]
     fn wrong_command_lines_are_refused_in_a_line() {
-        refused(&["--leader-elect=false"], "unknown flag: --leader-elect");
+        let with_host = "gardener-scheduler runs only together with its host: `terrarium up` starts it, with the flags of its \
+                         Deployment";
+        refused(&SCHEDULER, &["--leader-elect=false"], "unknown flag: --leader-elect");
+        for words in [&[][..], &["--config", "x"], &["--kubeconfig", "k"], &["--kubeconfig", "k", "--skip"]] {
+            refused(&SCHEDULER, words, with_host);
+        }
         refused(
+            &APISERVER,
             &[],
             "--kubeconfig is missing: it names the landscape to join; `terrarium up` starts components by itself",
         );
-        refused(&["--config", "x"], "the following required arguments were not provided: --kubeconfig <FILE>");
-        let missing = act(&["--kubeconfig", "k", "--config", "/does/not/exist"]).expect_err("there is no such file");
-        assert!(missing.starts_with("/does/not/exist: "), "{missing}");
-        assert!(act(&["--kubeconfig", "k", "--listen", "nowhere"]).is_err());
+        refused(&APISERVER, &["--skip"], "the following required arguments were not provided: --kubeconfig <FILE>");
+        refused(&APISERVER, &["--kubeconfig", "k", "--config", "x"], "unknown flag: --config");
+        assert!(act(&APISERVER, &["--kubeconfig", "k", "--listen", "nowhere"]).is_err());
+    }
+
+    #[test]
+    fn help_lists_joining_only_where_it_is_possible() {
+        for (binary, joins) in [(APISERVER, true), (SCHEDULER, false)] {
+            let help = act(&binary, &["--help"]).expect_err("it is printed");
+            let help = format!("{help}{}", binary.command().render_help());
+            for option in ["--kubeconfig", "--join", "--instance", "--listen", "--advertise"] {
+                assert_eq!(help.contains(option), joins, "{option}");
+            }
+            assert_eq!(help.contains("--config"), !joins);
+            assert!(help.contains("--gardener-version") && help.contains("--profile"), "{help}");
+        }
     }
 
     #[test]
     fn flags_reach_the_component_as_a_container_has_them() {
         let words = ["--kubeconfig", "k", "--profile", "upstream", "--skip", "--", "--more=1"];
-        let Ok(Action::Join(arguments)) = act(&words) else { panic!("it joins") };
+        let Ok(Action::Join(arguments)) = act(&APISERVER, &words) else { panic!("it joins") };
         assert_eq!(arguments.flags(), ["--more=1", "--profile=upstream", "--skip=true"]);
-        assert!(matches!(act(&["--data-dir", "/d"]), Ok(Action::Run)));
+        assert!(matches!(act(&SCHEDULER, &["--data-dir", "/d"]), Ok(Action::Run)));
     }
 }

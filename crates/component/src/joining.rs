@@ -8,7 +8,6 @@
 //!
 //! A broken connection ends nothing: the process answers 503 until the host can be reached.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -51,8 +50,8 @@ const AGAIN: TimeDelta = TimeDelta::seconds(1);
 /// Arguments of a component that joins a landscape.
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
-    /// Kubeconfig with an administrator of cluster `runtime`, as `terrarium up` writes it: joins the landscape of that
-    /// cluster
+    /// Kubeconfig with an administrator of cluster `runtime`, as `terrarium up` writes it: joins the landscape of its
+    /// current context
     #[arg(long, alias = "credentials", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Address of the landscape's host, `HOST:PORT` [default: that of the kubeconfig]
@@ -73,9 +72,6 @@ pub struct Arguments {
     /// Flags of the component, behind those that the landscape gives it
     #[arg(last = true, requires = "kubeconfig")]
     flags: Vec<String>,
-    /// Files that the flags name, by path.
-    #[arg(skip)]
-    files: BTreeMap<String, String>,
 }
 
 impl Arguments {
@@ -97,11 +93,6 @@ impl Arguments {
     /// Adds flags of the component.
     pub fn add_flags(&mut self, flags: impl IntoIterator<Item = String>) {
         self.flags.extend(flags);
-    }
-
-    /// Adds the content of a file that a flag names.
-    pub fn add_file(&mut self, path: String, content: String) {
-        self.files.insert(path, content);
     }
 }
 
@@ -141,7 +132,6 @@ fn assignment(binary: &Binary, arguments: &Arguments) -> Result<Assignment, Stri
     let mut assignment = block_on(join(&transport, &joining))?;
     assignment.server = server;
     assignment.args.extend(arguments.flags.iter().cloned());
-    assignment.files.extend(arguments.files.clone());
     if let Some(serving) = &mut assignment.serving {
         serving.listen = Some(arguments.listen);
     }
@@ -170,28 +160,50 @@ impl Administrator {
         let unreadable = |reason: &str| format!("cannot use {}: {reason}", path.display());
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error.to_string()))?;
         let config: Value = yaml::from_str(&text).map_err(|error| unreadable(&error.to_string()))?;
-        Self::of(&config).ok_or_else(|| unreadable("it has no user of a cluster `runtime`"))
+        Self::of(&config).map_err(|reason| unreadable(&reason))
     }
 
-    fn of(config: &Value) -> Option<Self> {
+    /// Returns the administrator of the landscape of the current context, or of the only landscape in the file.
+    ///
+    /// # Errors
+    /// The file has no such user, or several and no current context that selects one.
+    fn of(config: &Value) -> Result<Self, String> {
         let named = |list: &str, name: &Value| {
             let entry = config[list].as_array()?.iter().find(|entry| entry["name"] == *name)?;
             Some(entry.clone())
         };
         let data = |value: &Value| String::from_utf8(STANDARD.decode(value.as_str()?).ok()?).ok();
-        config["contexts"].as_array()?.iter().find_map(|entry| {
-            let cluster = named("clusters", &entry["context"]["cluster"])?;
-            let user = named("users", &entry["context"]["user"])?;
-            let cluster = &cluster["cluster"];
-            let url = cluster["server"].as_str()?.strip_suffix("/clusters/runtime")?;
+        // Address of the host and path of the cluster.
+        let place = |context: &Value| {
+            let cluster = named("clusters", &context["context"]["cluster"])?;
+            let url = cluster["cluster"]["server"].as_str()?.to_owned();
+            let (server, path) = url.strip_prefix("https://").unwrap_or(&url).split_once('/')?;
+            Some((server.to_owned(), path.to_owned()))
+        };
+        let administrator = |context: &Value| {
+            let (server, _) = place(context).filter(|(_, path)| path == "clusters/runtime")?;
+            let cluster = named("clusters", &context["context"]["cluster"])?;
+            let user = named("users", &context["context"]["user"])?;
             let certificate = data(&user["user"]["client-certificate-data"])?;
             let key = data(&user["user"]["client-key-data"])?;
-            Some(Self {
-                server: url.strip_prefix("https://").unwrap_or(url).to_owned(),
-                authorities: data(&cluster["certificate-authority-data"])?,
-                certificate: Pair { certificate, key },
-            })
-        })
+            let authorities = data(&cluster["cluster"]["certificate-authority-data"])?;
+            Some(Self { server, authorities, certificate: Pair { certificate, key } })
+        };
+        let contexts = config["contexts"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut known: Vec<Self> = Vec::new();
+        for found in contexts.iter().filter_map(administrator) {
+            if known.iter().all(|one| one.server != found.server) {
+                known.push(found);
+            }
+        }
+        let current = named("contexts", &config["current-context"]).and_then(|context| place(&context));
+        let is_current = |one: &Self| current.as_ref().is_some_and(|(server, _)| *server == one.server);
+        match (known.iter().position(is_current), known.len()) {
+            (Some(at), _) => Ok(known.swap_remove(at)),
+            (None, 0) => Err("it has no user of a cluster `runtime`".to_owned()),
+            (None, 1) => Ok(known.swap_remove(0)),
+            (None, count) => Err(format!("it has {count} landscapes, and its current context is of none of them")),
+        }
     }
 
     /// Returns the transport to the host at an address.
@@ -369,28 +381,51 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    /// Kubeconfig with a context for each cluster of each landscape, `PORT/CLUSTER`.
+    fn config(contexts: &[&str], current: &str) -> Value {
+        let text = |text: &str| STANDARD.encode(text);
+        let clusters = contexts.iter().map(|name| {
+            let (port, cluster) = name.split_once('/').expect("PORT/CLUSTER");
+            let server = format!("https://127.0.0.1:{port}/clusters/{cluster}");
+            json!({ "name": name, "cluster": { "server": server, "certificate-authority-data": text("ca") } })
+        });
+        let list = contexts.iter().map(|name| json!({ "name": name, "context": { "cluster": name, "user": "u" } }));
+        json!({
+            "clusters": clusters.collect::<Vec<_>>(),
+            "contexts": list.collect::<Vec<_>>(),
+            "current-context": current,
+            "users": [
+                { "name": "u", "user": { "client-certificate-data": text("own"), "client-key-data": text("key") } },
+            ],
+        })
+    }
+
     #[test]
     fn a_kubeconfig_must_have_a_user_of_the_runtime_cluster() {
-        let text = |text: &str| STANDARD.encode(text);
-        let config = |cluster: &str| {
-            json!({
-                "clusters": [
-                    { "name": "c", "cluster": {
-                        "server": format!("https://127.0.0.1:1/clusters/{cluster}"), "certificate-authority-data": text("ca"),
-                    } },
-                ],
-                "contexts": [{ "name": "a", "context": { "cluster": "c", "user": "u" } }],
-                "users": [
-                    { "name": "u", "user": { "client-certificate-data": text("own"), "client-key-data": text("key") } },
-                ],
-            })
-        };
         let pair = Pair { certificate: "own".to_owned(), key: "key".to_owned() };
         let expected =
             Administrator { server: "127.0.0.1:1".to_owned(), authorities: "ca".to_owned(), certificate: pair };
-        assert_eq!(Administrator::of(&config("runtime")), Some(expected));
-        assert_eq!(Administrator::of(&config("garden")), None);
-        assert_eq!(Administrator::of(&Value::Null), None);
+        assert_eq!(Administrator::of(&config(&["1/runtime"], "")), Ok(expected));
+        let none = Err("it has no user of a cluster `runtime`".to_owned());
+        assert_eq!(Administrator::of(&config(&["1/garden"], "1/garden")), none);
+        assert_eq!(Administrator::of(&Value::Null), none);
+    }
+
+    #[test]
+    fn the_current_context_selects_the_landscape() {
+        let both = ["1/garden", "1/runtime", "2/garden", "2/runtime"];
+        let several = Err("it has 2 landscapes, and its current context is of none of them".to_owned());
+        for (contexts, current, expected) in [
+            (&both[..], "2/garden", Ok("127.0.0.1:2")),
+            (&both, "2/runtime", Ok("127.0.0.1:2")),
+            (&both, "1/runtime", Ok("127.0.0.1:1")),
+            (&both, "", several.clone()),
+            (&both, "gone", several),
+            (&["3/garden", "1/runtime", "1/runtime"], "3/garden", Ok("127.0.0.1:1")),
+        ] {
+            let found = Administrator::of(&config(contexts, current)).map(|one| one.server);
+            assert_eq!(found, expected.map(str::to_owned), "{contexts:?} {current}");
+        }
     }
 
     #[test]

@@ -132,6 +132,8 @@ fn text_end(bytes: &[u8], position: usize) -> Option<usize> {
 
 /// Maximum number of decoded objects that are cached for other readers of the process.
 const CAPACITY: usize = 512;
+/// Maximum bytes of their encoded forms; the last object is always cached.
+const CAPACITY_BYTES: usize = 4 << 20;
 
 /// Hash of the uid, and the resource version.
 type Identity = (u64, u64);
@@ -149,7 +151,10 @@ struct Form {
 struct CacheInner {
     /// Decoded forms of each object.
     objects: FxHashMap<Identity, Vec<Form>>,
-    order: VecDeque<Identity>,
+    /// Decoded forms in the order in which they came, each with the size of its encoded form.
+    order: VecDeque<(Identity, usize)>,
+    /// Sum of the sizes.
+    bytes: usize,
     hits: u64,
     misses: u64,
 }
@@ -159,7 +164,8 @@ impl CacheInner {
         self.objects.get(&identity)?.iter().find(|form| wanted(form)).map(|form| &form.object)
     }
 
-    fn insert(&mut self, identity: Identity, form: Form) {
+    /// Adds a form of an object; `size`: that of its encoded form.
+    fn insert(&mut self, identity: Identity, form: Form, size: usize) {
         let forms = self.objects.entry(identity).or_default();
         if let Some(known) = forms.iter_mut().find(|known| (known.type_, known.wildcard) == (form.type_, form.wildcard))
         {
@@ -167,14 +173,16 @@ impl CacheInner {
             return;
         }
         forms.push(form);
-        self.order.push_back(identity);
-        if self.order.len() > CAPACITY
-            && let Some(oldest) = self.order.pop_front()
-            && let Some(forms) = self.objects.get_mut(&oldest)
-        {
-            forms.remove(0);
-            if forms.is_empty() {
-                self.objects.remove(&oldest);
+        self.order.push_back((identity, size));
+        self.bytes += size;
+        while self.order.len() > CAPACITY || (self.bytes > CAPACITY_BYTES && self.order.len() > 1) {
+            let Some((oldest, size)) = self.order.pop_front() else { break };
+            self.bytes -= size;
+            if let Some(forms) = self.objects.get_mut(&oldest) {
+                forms.remove(0);
+                if forms.is_empty() {
+                    self.objects.remove(&oldest);
+                }
             }
         }
     }
@@ -225,7 +233,8 @@ impl DecodeCache {
             return Ok(object);
         }
         let object = read(Some(identity))?;
-        self.0.lock().insert(identity, Form { type_: reader.type_, wildcard, object: object.clone() });
+        let form = Form { type_: reader.type_, wildcard, object: object.clone() };
+        self.0.lock().insert(identity, form, bytes.len());
         Ok(object)
     }
 
@@ -382,7 +391,7 @@ mod tests {
         let form =
             Form { type_: TypeId::of::<api::kubernetes::core::ConfigMap>(), wildcard: false, object: Arc::new(read) };
         let identity = identity(object("").as_bytes()).expect("it begins with it");
-        cache.0.lock().insert(identity, form);
+        cache.0.lock().insert(identity, form, 1);
         for (bytes, wildcard, expected) in [(object(""), false, None), (wild, true, Some("c"))] {
             let metadata = &part(&cache, &bytes, wildcard).metadata;
             assert_eq!(metadata.label("of"), Some("another form"));
@@ -400,6 +409,22 @@ mod tests {
         }
         let inner = cache.0.lock();
         assert_eq!((inner.objects.len(), inner.order.len()), (CAPACITY, CAPACITY));
+    }
+
+    #[test]
+    fn large_objects_are_kept_up_to_their_bytes() {
+        let cache = DecodeCache::default();
+        let decode = |version: usize, size: usize| {
+            let filling = "x".repeat(size);
+            let bytes =
+                format!(r#"{{"metadata":{{"name":"a","uid":"u","resourceVersion":"{version}"}},"data":"{filling}"}}"#);
+            cache.decode(Reader::of::<PartialObject>(), bytes.as_bytes(), false).expect("an object");
+            cache.0.lock().objects.len()
+        };
+        let half = CAPACITY_BYTES / 2;
+        assert_eq!([half, half / 2, half, 2 * half, 1].map(|size| decode(size + 7, size)), [1, 2, 2, 1, 1]);
+        let inner = cache.0.lock();
+        assert!(inner.bytes < 200, "{}", inner.bytes);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! the API server. They are written to the log at the first request from outside of the landscape for their kind, so
 //! that a cluster without requests costs nothing.
 //!
-//! As with a restarted kube-apiserver, deleted ones are created again after each start of the host.
+//! As with a restarted kube-apiserver, deleted ones are created again after each start of the host; Endpoints and
+//! EndpointSlice of the API server directly after their deletion (upstream: within 10 seconds).
 //!
 //! | requested | created |
 //! | --- | --- |
@@ -129,6 +130,28 @@ impl FirstObjects {
         };
         cell.get_or_try_init(make).await?;
         Ok(())
+    }
+
+    /// Returns the path of a request that may delete objects which the API server creates again.
+    pub(crate) fn deleted(request: &Request) -> Option<String> {
+        let path = request.uri().path();
+        let is_lasting = *request.method() == Method::DELETE && matches!(asked(path), Some((_, Made::Endpoints)));
+        is_lasting.then(|| path.to_owned())
+    }
+
+    /// Creates objects again after a request to a path that has deleted them.
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub(crate) async fn restore(
+        &self,
+        path: &str,
+        server: &Server,
+        transport: &Transport,
+    ) -> Result<(), TransportError> {
+        let Some((cluster, kind)) = asked(path) else { return Ok(()) };
+        self.made.lock().remove(&(cluster.to_owned(), kind));
+        self.make(path, server, transport).await
     }
 
     /// Removes the state of a deleted cluster.
@@ -301,6 +324,20 @@ mod tests {
         ] {
             assert_eq!(asked(path), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn only_deletions_of_endpoints_are_undone() {
+        let deleted = |method: Method, path: &str| {
+            let request = http::Request::builder().method(method).uri(path).body(full("")).expect("a request");
+            FirstObjects::deleted(&request).is_some()
+        };
+        let endpoints = "/clusters/a/api/v1/namespaces/default/endpoints/kubernetes";
+        assert!(deleted(Method::DELETE, endpoints));
+        assert!(deleted(Method::DELETE, "/clusters/a/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"));
+        assert!(!deleted(Method::GET, endpoints));
+        assert!(!deleted(Method::DELETE, "/clusters/a/api/v1/namespaces/b/endpoints/kubernetes"));
+        assert!(!deleted(Method::DELETE, "/clusters/a/apis/scheduling.k8s.io/v1/priorityclasses/x"));
     }
 
     #[test]

@@ -25,6 +25,7 @@ use crate::aggregation::{self, Extensions};
 use crate::clock_service::ClockService;
 use crate::custom_resources::{self, Look};
 use crate::faults::Asking;
+use crate::first_objects::FirstObjects;
 use crate::place::{Part, Place};
 use crate::timekeeper::Timekeeper;
 use crate::{Host, clock_object, heartbeats, log_service};
@@ -78,7 +79,8 @@ impl Host {
     /// Answers a request that no fault blocks.
     async fn admit(&self, request: Request, place: Place, is_participant: bool) -> Result<Response, TransportError> {
         let inner = &self.inner;
-        match place {
+        let deleted = FirstObjects::deleted(&request);
+        let response = match place {
             Place::Log if let Some(log) = inner.log.get() => Ok(log_service::answer(log, request).await),
             Place::Join if let Some(joined) = inner.joined.get() => Ok(joined.answer(request).await),
             Place::ClockService if let Some(clock) = inner.clock.get() => Ok(clock.answer(request).await),
@@ -88,7 +90,11 @@ impl Host {
             Place::InCluster(part) => self.serve(request, part).await,
             // These paths are not served here; the host's own server returns 404.
             Place::Pages | Place::Log | Place::Join | Place::ClockService => inner.server.call(request).await,
+        }?;
+        if let Some(path) = deleted.filter(|_| response.status().is_success()) {
+            Box::pin(inner.first_objects.restore(&path, &inner.server, &self.own_transport())).await?;
         }
+        Ok(response)
     }
 
     /// Answers a request for resources of clusters, and reports writes of other clients than participants to the clock.
@@ -236,6 +242,9 @@ impl Host {
         let reads = *request.method() == Method::GET && !is_component && !of_the_past;
         let watches = is_watch(request.method(), request.uri());
         let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
+        // Version 0 means any state: the watch begins with the objects, as one without a version does.
+        let mut versions = query.split('&').filter_map(|pair| pair.strip_prefix("resourceVersion="));
+        let resumes = versions.next().is_some_and(|version| !matches!(version, "" | "0"));
         let uri = request.uri().clone();
         let response = self.inner.server.call(request).await?;
         if !watches {
@@ -248,7 +257,7 @@ impl Host {
         let leases = heartbeats::running(&self.own_transport(), uri.path(), uri.query()).await?;
         let (time, wall, server) = (self.inner.time.clone(), self.inner.wall.clone(), self.inner.server.clone());
         let position = move || server.position();
-        Ok(response.map(|body| heartbeats::renewed(body, leases, time, wall, position)))
+        Ok(response.map(|body| heartbeats::renewed(body, leases, time, wall, resumes, position)))
     }
 
     /// Answers a request about Cluster objects, and applies the change of the object to the cluster.

@@ -13,7 +13,9 @@
 //! Components get the stored Lease, and so observe the end of an owner in their watches. All other clients read the
 //! renewal, and each of their watches gets one every 10 seconds of wall time, or of landscape time while that runs
 //! faster ([`renewed`]). It has the current landscape time, and the resource version up to which the watch has sent
-//! everything, so that a watch from there misses nothing. It costs no log entry and no step of the clock.
+//! everything, so that a watch from there misses nothing. It costs no log entry and no step of the clock. A watch from a
+//! resource version gets the first one at once, since the client may have read the Lease long before: clients whose
+//! watches are shorter than the period would get none otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -147,17 +149,20 @@ pub(crate) async fn running(
 }
 
 /// Body of a watch in JSON with the renewals of the Leases that it shows; `leases`: those at its beginning; `position`:
-/// revision up to which the watch has sent entries of the log.
+/// revision up to which the watch has sent entries of the log. `resumes`: the watch begins with what its client has not
+/// read, so that a renewal is due.
 pub(crate) fn renewed(
     body: Body,
     leases: BTreeMap<String, Value>,
     time: Clock,
     wall: Clock,
+    resumes: bool,
     position: impl Fn() -> Revision + Send + 'static,
 ) -> Body {
     let body = aggregation::whole_lines(body);
     let sleep = wall.sleep(TICK, TimerClass::Calendar);
-    let sent = (wall.now(), time.now());
+    let since = if resumes { PERIOD } else { TimeDelta::zero() };
+    let sent = (wall.now() - since, time.now());
     Renewed { body, time, wall, position: Box::new(position), sleep, sent, leases }.boxed_unsync()
 }
 
@@ -351,7 +356,7 @@ mod tests {
         };
         let body = StreamBody::new(stored).boxed_unsync();
         let (time_, wall_) = (Clock::new(time.clone()), Clock::new(wall.clone()));
-        let mut body = renewed(body, BTreeMap::new(), time_, wall_, || Revision(9));
+        let mut body = renewed(body, BTreeMap::new(), time_, wall_, false, || Revision(9));
         let event = |type_: &str, version: &str, renewed: &str| {
             vec![(type_.to_owned(), version.to_owned(), renewed.to_owned())]
         };

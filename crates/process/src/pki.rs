@@ -15,6 +15,8 @@
 //! **Invariants.** Nothing here verifies a certificate; servers do, against the CA of the requested cluster. Nothing
 //! reads a clock: validity is an argument, wall time for transport, landscape time for the landscape.
 
+mod request;
+
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -23,11 +25,16 @@ use std::time::Duration;
 use apimachinery::meta::ByteString;
 use clock::{Instant, Random};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SanType,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SanType,
 };
-use rustls_pki_types::PrivatePkcs8KeyDer;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use serde::{Deserialize, Serialize};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use self::request::Request;
+pub use self::request::user_of;
 
 /// Error in creating or parsing a key or certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +42,12 @@ pub enum PkiError {
     /// The text is no PEM of the expected kind, or a name is not allowed in certificates.
     #[error("cannot make or read a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
+    /// The private key is that of another certificate.
+    #[error("the key does not belong to the certificate")]
+    OtherKey,
+    /// The value of an attribute of a subject is not text; the attribute's object identifier.
+    #[error("cannot read attribute {0} of the subject")]
+    Subject(String),
     /// A user in more groups than [`MAX_GROUPS`].
     #[error("a certificate holds at most {MAX_GROUPS} groups, not {0}")]
     TooManyGroups(usize),
@@ -256,9 +269,15 @@ impl Authority {
     /// Loads an existing authority.
     ///
     /// # Errors
-    /// The text is no certificate or no key.
+    /// The text is no certificate or no key, or the key is not the certificate's.
     pub fn from_pem(certificate: &str, key: &str) -> Result<Self, PkiError> {
         let issuer = Issuer::from_ca_cert_pem(certificate, Key::from_pem(key)?.0)?;
+        let unreadable = || rcgen::Error::CouldNotParseCertificate;
+        let der = CertificateDer::from_pem_slice(certificate.as_bytes()).map_err(|_| unreadable())?;
+        let (_, parsed) = X509Certificate::from_der(&der).map_err(|_| unreadable())?;
+        if *parsed.public_key().subject_public_key.data != *issuer.key().public_key_raw() {
+            return Err(PkiError::OtherKey);
+        }
         Ok(Self { issuer, pair: Pair { certificate: certificate.to_owned(), key: key.to_owned() } })
     }
 
@@ -300,17 +319,15 @@ impl Authority {
     }
 
     /// Signs a certificate signing request for a client: subject and key are the request's, everything else is set
-    /// here.
+    /// here. The subject has all organizations of the request, in the same form.
     ///
     /// # Errors
     /// The text is no signing request, or its signature is wrong.
     pub fn sign_request(&self, request: &str, validity: Validity) -> Result<String, PkiError> {
-        let mut request = CertificateSigningRequestParams::from_pem(request)?;
+        let request = Request::parse(request)?;
         let mut ours = params(validity)?;
-        ours.distinguished_name = std::mem::take(&mut request.params.distinguished_name);
         ours.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        request.params = ours;
-        Ok(request.signed_by(&self.issuer)?.pem())
+        request.sign(ours, &self.issuer)
     }
 
     /// Like [`Authority::sign_request`], for a server: its names are the request's, too.
@@ -318,39 +335,20 @@ impl Authority {
     /// # Errors
     /// The text is no signing request, or its signature is wrong.
     pub fn sign_server_request(&self, request: &str, validity: Validity) -> Result<String, PkiError> {
-        let mut request = CertificateSigningRequestParams::from_pem(request)?;
+        let mut request = Request::parse(request)?;
         let mut ours = params(validity)?;
-        ours.distinguished_name = std::mem::take(&mut request.params.distinguished_name);
-        ours.subject_alt_names = std::mem::take(&mut request.params.subject_alt_names);
+        ours.subject_alt_names = std::mem::take(&mut request.names);
         ours.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        request.params = ours;
-        Ok(request.signed_by(&self.issuer)?.pem())
+        request.sign(ours, &self.issuer)
     }
 }
 
-/// Returns the subject of a certificate signing request: its common name and its organisations.
+/// Returns the subject of a certificate signing request: its common name and all its organizations; see [`user_of`].
 ///
 /// # Errors
 /// The text is no signing request, or its signature is wrong.
 pub fn subject(request: &str) -> Result<(String, Vec<String>), PkiError> {
-    let request = CertificateSigningRequestParams::from_pem(request)?;
-    let (mut name, mut groups) = (String::new(), Vec::new());
-    for (type_, value) in request.params.distinguished_name.iter() {
-        let value = match value {
-            rcgen::DnValue::PrintableString(text) => text.as_str().to_owned(),
-            rcgen::DnValue::Utf8String(text) => text.clone(),
-            rcgen::DnValue::Ia5String(text) => text.as_str().to_owned(),
-            rcgen::DnValue::TeletexString(text) => text.as_str().to_owned(),
-            _ => continue,
-        };
-        match type_ {
-            DnType::CommonName => name = value,
-            DnType::OrganizationName => groups.push(value),
-            DnType::CustomDnType(id) if *id == [2, 5, 4, 10] => groups.push(value),
-            _ => {}
-        }
-    }
-    Ok((name, groups))
+    Ok(Request::parse(request)?.user)
 }
 
 impl fmt::Debug for Authority {
@@ -450,6 +448,8 @@ mod tests {
         assert_eq!(issue(&read), issue(&authority));
         assert!(Authority::from_pem("nothing", &pair.key).is_err());
         assert!(Authority::from_pem(&pair.certificate, "nothing").is_err());
+        let other = landscape_ca(2, 0).0.pair().key.clone();
+        assert_eq!(Authority::from_pem(&pair.certificate, &other).err(), Some(PkiError::OtherKey));
     }
 
     #[test]

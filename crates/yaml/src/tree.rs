@@ -180,14 +180,15 @@ impl<'a> Reader<'a> {
         let (value, anchor) = match event {
             Event::Alias(anchor) => {
                 let Some((_, size)) = self.anchors.get(&anchor) else {
-                    return Err(Error::at(0, format!("anchor '{}' value contains itself", self.name_of(span))).into());
+                    let text = format!("anchor '{}' value contains itself", self.name_of(span));
+                    return Err(Error::without_line(span.start.line(), text).into());
                 };
                 self.count(*size)?;
                 return Ok(self.anchors[&anchor].0.clone());
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let value = scalar(&text, style, tag.as_deref()).and_then(Scalar::value);
-                (value.map_err(|text| Error::at(0, text))?, anchor)
+                (value.map_err(|text| Error::without_line(span.start.line(), text))?, anchor)
             }
             Event::SequenceStart(anchor, _) => (self.sequence(depth + 1)?, anchor),
             Event::MappingStart(anchor, _) => (self.mapping(depth + 1)?, anchor),
@@ -228,8 +229,8 @@ impl<'a> Reader<'a> {
         loop {
             let (key, span) = match self.next()? {
                 (Event::MappingEnd | Event::StreamEnd, _) => return Ok(Value::Object(map)),
-                (Event::Scalar(text, ScalarStyle::Plain, _, tag), _) if is_merge(&text, tag.as_deref()) => {
-                    self.merge(&mut map, &mut merged, depth)?;
+                (Event::Scalar(text, ScalarStyle::Plain, _, tag), span) if is_merge(&text, tag.as_deref()) => {
+                    self.merge(&mut map, &mut merged, span, depth)?;
                     continue;
                 }
                 found => found,
@@ -249,7 +250,7 @@ impl<'a> Reader<'a> {
 
     /// Returns a key, and its form in Go's messages.
     fn key(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<(String, String), Refused> {
-        let failed = |text: String| Refused::from(Error::at(0, text));
+        let failed = |text: String| Refused::from(Error::without_line(span.start.line(), text));
         if let Event::Scalar(text, style, 0, tag) = &event {
             self.count(1)?;
             return scalar(text, *style, tag.as_deref()).and_then(Scalar::key).map_err(failed);
@@ -276,11 +277,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Merges the value of `<<`: a map, or a list of maps of which the first has priority.
+    /// Merges the value of `<<`: a map, or a list of maps of which the first has priority. `key`: place of `<<`.
     fn merge(
         &mut self,
         map: &mut Map<String, Value>,
         merged: &mut BTreeSet<String>,
+        key: Span,
         depth: usize,
     ) -> Result<(), Refused> {
         let (event, span) = self.next()?;
@@ -288,7 +290,10 @@ impl<'a> Reader<'a> {
         let is_alias = matches!(event, Event::Alias(_));
         let value = self.node(event, span, depth)?;
         let maps = if is_alias && value.is_array() { None } else { walk::maps_of(value) };
-        let maps = maps.ok_or_else(|| Error::at(0, "map merge requires map or sequence of maps as the value"))?;
+        let maps = maps.ok_or_else(|| {
+            let text = "map merge requires map or sequence of maps as the value";
+            Error::without_line(key.start.line(), text)
+        })?;
         for (key, value) in maps.into_iter().flatten() {
             let shown = format!("{key:?}");
             merged.insert(key.clone());
@@ -416,6 +421,19 @@ mod tests {
             ("~: 1", "unsupported map key of type: %!s(<nil>), key: <nil>"),
         ] {
             assert_eq!(value(text), Err(expected.to_owned()), "{text:?}");
+        }
+        // The line is known even if the text does not have it.
+        for (text, line) in [
+            ("a: 1\nb: *x\n", 2),
+            ("a: 1\nb:\n  - c: *x\n", 3),
+            ("a: 1\nb:\n  <<: 1\n", 3),
+            ("a: 1\nb:\n  <<:\n  - 1\n", 3),
+            ("a: 1\nb: &x\n  - *x\n", 3),
+            ("a: 1\nb: !!int x\n", 2),
+        ] {
+            let error = read(text.as_bytes(), Limits::FILE).expect_err("it is refused");
+            assert_eq!(error.line(), Some(line), "{text:?}");
+            assert!(!error.to_string().contains("line"), "{error}");
         }
         let refused = |bytes: &[u8]| read(bytes, Limits::BODY).expect_err("no UTF-8").to_string();
         assert_eq!(refused(b"a: \xff"), "yaml: invalid leading UTF-8 octet");

@@ -45,7 +45,7 @@ pub(super) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
             return Err(Refusal::new(StatusCode::BAD_REQUEST, "Not a command of the clock", sentence));
         }
     };
-    let Some(to) = state.now.checked_add_signed(by) else { return Ok(note("that is further than time goes")) };
+    let Some(to) = ops::instant::after(state.now, by) else { return Ok(note("that is further than time goes")) };
     go(view, to).await
 }
 

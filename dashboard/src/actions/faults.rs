@@ -55,7 +55,7 @@ fn read(view: &View, form: &Fields) -> Result<Fault, String> {
         "" => None,
         text => {
             let length = ops::instant::duration(text).map_err(|why| format!("for: {why}"))?;
-            let until = view.now().checked_add_signed(length).ok_or("for: that is further than time goes")?;
+            let until = ops::instant::after(view.now(), length).ok_or("for: that is further than time goes")?;
             Some(Time::from_instant(until))
         }
     };

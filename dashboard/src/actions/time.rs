@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::maintenance::upcoming;
 use http::Method;
 use ops::instant::goal::{self, DELETED, FAR, Until};
-use ops::instant::{When, duration};
+use ops::instant::{self, When, duration};
 use ops::names::shoots::ShootName;
 use serde_json::json;
 
@@ -27,7 +27,7 @@ pub(super) async fn advance(view: &View, form: &Fields) -> Result<Outcome, Refus
         Ok(by) => by,
         Err(why) => return Ok(said(&why)),
     };
-    match view.dashboard.now().checked_add_signed(by) {
+    match instant::after(view.dashboard.now(), by) {
         Some(to) => go(view, to).await,
         None => Ok(said("that is further than time goes")),
     }
@@ -69,7 +69,12 @@ pub(super) async fn until(view: &View, form: &Fields) -> Result<Outcome, Refusal
                 Err(error) => return Ok(said(&error.to_string())),
             };
             let goal = Goal { namespace, name: shoot.name.clone(), state };
-            let walk = Walk { to: now + FAR, pause: TimeDelta::zero(), stop_on: BTreeSet::new(), goal: Some(goal) };
+            let walk = Walk {
+                to: When::Off(FAR).behind(now),
+                pause: TimeDelta::zero(),
+                stop_on: BTreeSet::new(),
+                goal: Some(goal),
+            };
             steps::begin(view, walk);
             Ok(Outcome::Back(Vec::new()))
         }

@@ -119,6 +119,31 @@ fn a_stopped_gardener_apiserver_gets_no_requests_until_it_answers() {
     sandbox.terrarium(&["clock", "advance", "10m"]);
 }
 
+/// No instance answers: an advance would skip the work of all components.
+#[test]
+fn an_advance_stops_when_every_gardener_apiserver_hangs() {
+    let sandbox = sandbox("hung-apiservers").with_components("processes");
+    sandbox.terrarium(&["up", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
+    let hung = apiservers(&sandbox);
+    hung.iter().for_each(|pid| signal("-STOP", *pid));
+    // The second advance is refused at once.
+    for _ in 0..2 {
+        let (code, said) = sandbox.start_terrarium(&["clock", "advance", "3d", "-q"]).wait();
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("does not answer, and what it is to do would be missing"), "{said}");
+        assert!(said.contains("gardener-apiserver-") && said.contains("--ignore-absence"), "{said}");
+    }
+    let status = sandbox.terrarium(&["status"]);
+    let lacks = |status: &str| status.lines().any(|line| line.contains("  without ") && line.contains(" to now"));
+    assert!(status.contains("2023-07-27T20:") && lacks(&status), "{status}");
+    hung.iter().for_each(|pid| signal("-CONT", *pid));
+    let begun = Clock::wall().now();
+    while lacks(&sandbox.terrarium(&["status"])) {
+        assert!(Clock::wall().now() - begun < LIMIT, "they do not come back");
+    }
+    sandbox.terrarium(&["clock", "advance", "10m"]);
+}
+
 #[test]
 fn a_killed_gardener_apiserver_takes_nothing_that_was_acknowledged() {
     let sandbox = sandbox("killed-apiserver").with_components("processes");

@@ -55,18 +55,22 @@ fn binaries_print_flags_and_version_as_in_the_field() {
         let help = run(program, &["--help"]);
         let text = String::from_utf8_lossy(&help.stdout);
         assert!(help.status.success(), "{name}: {text}");
+        let joins = program == Program::Apiserver;
         in_order(
             &text,
-            &[&format!("{name} of a Terrarium landscape"), &format!("Usage: {name}"), "--kubeconfig <FILE>"],
+            &[&format!("{name} of a Terrarium landscape"), &format!("Usage: {name}"), "--gardener-version"],
         );
+        assert_eq!(text.contains("--kubeconfig <FILE>"), joins, "{text}");
         assert_eq!(text.contains("--config <FILE>"), program.configuration().is_some(), "{text}");
-        assert_eq!(text.contains("--feature-gates"), program == Program::Apiserver, "{text}");
+        assert_eq!(text.contains("--feature-gates"), joins, "{text}");
         assert!(!text.contains("--data-dir"), "it is for hosts: {text}");
         let version = run(program, &["--version"]);
         assert_eq!(String::from_utf8_lossy(&version.stdout), "Gardener v1.120.0\n");
+        let with_host = format!("error: {name} runs only together with its host");
+        let without = if joins { "error: --kubeconfig is missing: it names the landscape to join" } else { &with_host };
         for (words, expected) in [
             (&["--etcd-servers=http://localhost:2379"][..], "error: unknown flag: --etcd-servers\nhint: "),
-            (&[], "error: --kubeconfig is missing: it names the landscape to join"),
+            (&[], without),
         ] {
             let refused = run(program, words);
             let error = String::from_utf8_lossy(&refused.stderr).into_owned();
@@ -226,6 +230,7 @@ fn a_binary_joins_the_landscape_of_a_kubeconfig() {
         sandbox.kubectl(Kubectl::Newest, "garden", &words)
     };
     assert!(leases().contains("/gardener-apiserver-by-hand\n"), "{}", leases());
+    in_order(&sandbox.terrarium(&["status"]), &["  gardener-apiserver-by-hand ", "v1.120.0", "Joined", "ready true"]);
     let asked = Command::new("kill").arg(joined.id().to_string()).status();
     assert!(asked.expect("every system has kill").success());
     assert_eq!(joined.wait().expect("it ends").code(), Some(0));
@@ -237,7 +242,7 @@ fn a_binary_joins_the_landscape_of_a_kubeconfig() {
     assert_eq!(refused.status.code(), Some(3), "{error}");
     let refused = run(Program::Scheduler, &["--kubeconfig", &kubeconfig]);
     let error = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(1), "{error}");
-    in_order(&error, &["error: cannot join the landscape: ", "gardener-scheduler runs only together with its host"]);
+    assert_eq!(refused.status.code(), Some(2), "{error}");
+    in_order(&error, &["error: ", "gardener-scheduler runs only together with its host"]);
     sandbox.terrarium(&["down"]);
 }

@@ -53,6 +53,7 @@ fn names_of_a_landscape_are_completed() {
         ("terrarium forecast --explain ", &["shoot/demo/local"]),
         ("terrarium logs ho", &["host"]),
         ("terrarium config get gardener-sc", &["gardener-scheduler"]),
+        ("terrarium config get gardener-o", &[]),
         ("terrarium up --preset ", &["empty", "demo"]),
         ("terrarium up --demo=h", &[]),
         ("terrarium get sho", &["shoots", "shootstates"]),

@@ -63,6 +63,31 @@ fn lost_keys_are_refused_until_new_ones_are_asked_for() {
         in_order(&error, &[name, " is missing", "hint: restore it from a copy; `terrarium doctor --fix`"]);
         fs::write(&path, bytes).expect("written");
     }
+    // The list of the authorities is lost, too; it is the log that has their names.
+    let (made, garden) = (sandbox.directory().join("pki/made"), sandbox.directory().join("pki/garden.json"));
+    let bytes = fs::read(&garden).expect("readable");
+    fs::remove_file(&garden).expect("there");
+    fs::remove_file(&made).expect("there");
+    let (code, error) = sandbox.terrarium_refused(&["up"]);
+    assert_eq!(code, 2, "{error}");
+    in_order(&error, &["pki/garden.json is missing", "hint: restore it from a copy; `terrarium doctor --fix`"]);
+    fs::write(&garden, bytes).expect("written");
+    fs::write(&made, "").expect("written");
+    let (_, notes) = sandbox.terrarium_with_notes(&["up"]);
+    in_order(&notes, &["note: ", "pki/made lacks the landscape's authority: written again", "ca, garden, runtime"]);
+    sandbox.terrarium(&["down"]);
+    // A key and a certificate of different copies.
+    let key = sandbox.directory().join("pki/ca.key");
+    let bytes = fs::read(&key).expect("readable");
+    let other = process::pki::Key::transport().expect("a key").pem();
+    fs::write(&key, other).expect("written");
+    let (code, error) = sandbox.terrarium_refused(&["up"]);
+    assert_eq!(code, 2, "{error}");
+    in_order(
+        &error,
+        &["pki/ca.crt and ", "pki/ca.key: the key does not belong", "hint: restore both from the same copy"],
+    );
+    fs::write(&key, bytes).expect("written");
     fs::remove_file(sandbox.directory().join("pki/ca.key")).expect("there");
     in_order(&sandbox.terrarium(&["doctor", "--fix"]), &["ok       keys", "ca.key is missing"]);
     let (_, notes) = sandbox.terrarium_with_notes(&["up"]);

@@ -208,3 +208,21 @@ fn a_demo_after_the_end_of_time_is_refused() {
     let (_, error) = sandbox.terrarium_refused(&["up", "--preset", "demo"]);
     assert!(error.contains("time ends at"), "{error}");
 }
+
+/// The landscape remains usable at the end of time, also after a restart.
+#[test]
+fn time_stands_at_its_end_in_every_mode() {
+    let sandbox = sandbox("end-of-time");
+    let end = "9999-12-31T23:59:59Z";
+    sandbox.terrarium(&["up", "--clock", "stepped", "--start-time", "9999-12-31T20:00:00Z"]);
+    sandbox.terrarium(&["clock", "until", end]);
+    for mode in ["eager", "realtime", "scaled=1000000000", "auto"] {
+        sandbox.terrarium(&["clock", "mode", mode]);
+        let clock = sandbox.terrarium(&["clock"]);
+        assert!(clock.starts_with(end) && clock.contains("stopped: landscape time has ended"), "{mode}: {clock}");
+        sandbox.kubectl(Kubectl::Newest, "garden", &["get", "namespaces"]);
+    }
+    sandbox.terrarium(&["down"]);
+    sandbox.terrarium(&["up"]);
+    assert!(sandbox.terrarium(&["status"]).contains("stopped: landscape time has ended"));
+}

@@ -239,6 +239,94 @@ fn an_upgrade_is_not_over_while_a_component_crash_loops() {
     assert!(!text.contains("nothing has changed"), "{text}");
 }
 
+/// Both components start in v1.121.0 only, and then in v1.122.0.
+#[test]
+fn a_plan_has_steps_for_components_that_crash_loop() {
+    let sandbox = sandbox("upgrade-plan-crash");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--operator=false"]);
+    let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
+    let names = ["gardener-controller-manager", "gardener-scheduler"];
+    let scale = |replicas: &str| {
+        let deployments = names.map(|name| format!("deployment/{name}"));
+        runtime(&["scale", &deployments[0], &deployments[1], "--replicas", replicas]);
+    };
+    let plan = |to: &str| sandbox.start_terrarium(&["upgrade", "plan", "--to", to]).wait();
+    scale("0");
+    until_pods(&sandbox, "role=gardener-scheduler", <[_]>::is_empty);
+    let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.122", "--wait", "2s"]);
+    assert_eq!(code, 3, "{text}");
+    let (code, text) = plan("1.122");
+    assert_eq!(code, Some(3), "{text}");
+    let zero = "not among them: gardener-scheduler (runtime): its Deployment has 0 replicas";
+    in_order(
+        &text,
+        &["no steps: every component that runs is at 1.122.0", zero, "not every component gets to v1.122.0: "],
+    );
+    scale("1");
+    let refused = || {
+        let status: Value =
+            serde_json::from_str(&sandbox.terrarium(&["upgrade", "status", "-o", "json"])).expect("JSON");
+        status["components"].as_array().expect("rows").iter().filter(|row| row["rule"] == "C2").count()
+    };
+    while refused() < names.len() {}
+    let (code, text) = plan("1.122");
+    assert_eq!(code, Some(0), "{text}");
+    in_order(&text, &["gardener-controller-manager", "1.120.0", "1.121.0", "gardener-scheduler", "1.120.0", "1.121.0"]);
+    let written = sandbox.terrarium(&["upgrade", "plan", "--to", "1.122", "-o", "yaml"]);
+    in_order(
+        &sandbox.terrarium(&["upgrade", "check", "-f", &sandbox.file("plan.yaml", &written)]),
+        &["allowed: 4 steps"],
+    );
+    in_order(&sandbox.terrarium(&["upgrade", "apply", "--to", "1.122"]), &["every component is at v1.122.0"]);
+
+    // A configuration with which the new version does not start.
+    runtime(&[
+        "patch",
+        "configmap",
+        "gardener-scheduler-config",
+        "--type=merge",
+        "-p",
+        &broken(&runtime(&["get", "configmap", "gardener-scheduler-config", "-o", "jsonpath={.data.config\\.yaml}"])),
+    ]);
+    let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.123", "--wait", "3s"]);
+    assert_eq!(code, 1, "{text}");
+    in_order(&text, &["gardener-scheduler v1.122.0 -> v1.123.0: ", "unknown field \"nonsense\""]);
+}
+
+/// Patch of a ConfigMap with an unknown field in the configuration.
+fn broken(configuration: &str) -> String {
+    serde_json::json!({ "data": { "config.yaml": format!("{}\nnonsense: 1\n", configuration.trim_end()) } }).to_string()
+}
+
+/// Components that wait for gardener-apiserver end with the landscape, and have not failed.
+#[test]
+fn a_start_ends_with_the_component_that_is_refused() {
+    let sandbox = sandbox("up-refused");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--operator=false"]);
+    let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
+    let programs = ["apiserver", "controller-manager", "scheduler", "admission-controller"];
+    let all = programs.map(|program| format!("deployment/gardener-{program}"));
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    runtime(&[&["scale", "--replicas=0"][..], &all[..]].concat());
+    until_pods(&sandbox, "role=gardener-apiserver", <[_]>::is_empty);
+    for (program, deployment) in programs.iter().zip(&all) {
+        runtime(&["set", "image", deployment, &format!("*=gardener/{program}:v1.122.0")]);
+    }
+    runtime(&[&["scale", "--replicas=1"][..], &all[..]].concat());
+    let crashes = |pods: &[Value]| pods.iter().any(|pod| container(pod)["lastState"]["terminated"]["exitCode"] == 3);
+    until_pods(&sandbox, "role=gardener-apiserver", crashes);
+    for kills in [false, true] {
+        if kills {
+            sandbox.kill_host();
+        } else {
+            sandbox.terrarium(&["down"]);
+        }
+        let (code, text) = sandbox.terrarium_refused(&["up", "--wait", "20s"]);
+        assert_eq!(code, 3, "{text}");
+        in_order(&text, &["gardener-apiserver did not start: ", "skipping gardener-apiserver versions", "rule=T2"]);
+    }
+}
+
 /// Gardenlets and Seeds are served by gardener-apiserver alone.
 #[test]
 fn an_upgrade_without_a_gardener_apiserver_tells_why() {

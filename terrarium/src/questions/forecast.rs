@@ -24,7 +24,7 @@ use process::{Context, Identity, Tasks};
 use super::rows::{self, Form};
 use super::{AskedRelease, accept, paths, tell};
 use crate::failure::Failure;
-use crate::live::client::gardener_version;
+use crate::live::client::{gardener_version, note_usual};
 use crate::live::history::Past;
 use crate::live::{Facts, Which, block_on};
 use crate::output::Output;
@@ -168,6 +168,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     for refused in &refused {
         output.note(&format!("warning: {refused}"));
+    }
+    if let Some(given) = &arguments.explain
+        && let Some(usual) = given.usual_among(&projects)
+    {
+        note_usual(given, &usual);
     }
     let explained = arguments.explain.as_ref().map(|shoot| shoot.object_in(&inventory.shoots, &projects));
     if let Some(name) = &explained {

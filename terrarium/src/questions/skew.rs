@@ -122,6 +122,7 @@ fn check(given: &FleetInput, form: Form, output: &mut Output) -> Result<(), Fail
     let object = json!({
         "absent": fleet.absent,
         "allowed": rows.is_empty(),
+        "pending": fleet.pending,
         "notStarted": fleet.crashes.iter().map(Crash::object).collect::<Vec<Value>>(),
         "profile": name_of(*profile),
         "violations": rows.iter().map(Row::object).collect::<Vec<Value>>(),
@@ -164,7 +165,8 @@ fn check(given: &FleetInput, form: Form, output: &mut Output) -> Result<(), Fail
 
 /// Prints the components and processes that do not start, which the rules have not checked.
 fn not_started(fleet: &Fleet, output: &mut Output) -> Result<(), Failure> {
-    fleet.absent.iter().try_for_each(|absent| output.line(&format!("not among them: {absent}")))?;
+    let mut others = fleet.absent.iter().chain(&fleet.pending);
+    others.try_for_each(|other| output.line(&format!("not among them: {other}")))?;
     fleet.crashes.iter().try_for_each(|crash| output.line(&format!("not among them: {crash}")))
 }
 

@@ -13,7 +13,7 @@ use domain::upgrade::Step;
 use ops::spelling::{counted, first_of, plural};
 use ops::upgrade::fleet::{Fleet, plan as plans};
 use ops::upgrade::skew::name_of;
-use ops::upgrade::{Illegal, Planned, minors, notes_after, order, shown, target};
+use ops::upgrade::{Illegal, Order, Planned, minors, notes_after, order, shown, target};
 use serde_json::json;
 
 use super::fleet::{self, FleetInput};
@@ -41,8 +41,9 @@ pub(crate) struct Arguments {
 enum Verb {
     /// Print the shortest legal order in which every component gets to a version, and what each step waits for
     ///
-    /// From a landscape that is out of skew, the steps back to a legal one come first. `-o yaml` prints what `upgrade check`
-    /// reads.
+    /// From a landscape that is out of skew, the steps back to a legal one come first. Components of the running landscape that
+    /// do not start are counted with the version of their Deployments. Exit code 3 if a component does not run and no step
+    /// starts it; the plan names it. `-o yaml` prints what `upgrade check` reads.
     Plan {
         /// The version to get to; without a patch the highest of its minor that is there already, else .0
         #[arg(long, value_name = "V", value_parser = version)]
@@ -116,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             must_be_known(to, *force, output)?;
             let FleetInput { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
             let target = target(to, &fleet);
-            let plan = order(&fleet, &target, profile)?;
+            let Order { fleet, plan, .. } = order(&fleet, &target, profile)?;
             live::upgrade::apply(&arguments.which, options, &fleet, &plan, (&target, profile), output)
         }
         Verb::Status { shared } => live::upgrade::status(&arguments.which, shared.output, output),
@@ -144,9 +145,12 @@ fn plan(
 ) -> Result<(), Failure> {
     let FleetInput { fleet, profile, now } = given;
     let planned = Planned::of(fleet, to, with_minors, *profile, *now)?;
-    let plan = &planned.plan;
+    let Planned { plan, fleet, .. } = &planned;
     for note in &fleet.notes {
         output.note(&format!("note: {note}"));
+    }
+    for crash in &planned.resolved {
+        output.note(&format!("note: {crash}"));
     }
     for violated in &planned.violated {
         output.note(&format!("note: {violated}"));
@@ -157,13 +161,16 @@ fn plan(
             counted(plan.steps_back, "step leads", "steps lead")
         ));
     }
-    let object = planned.object(fleet);
+    let object = planned.object();
     form.print(&object, output, |output| {
-        if plan.steps.is_empty() {
+        if !plan.steps.is_empty() {
+            rows(&plan.steps, fleet).print(output)?;
+        } else if planned.left_out.is_empty() {
             output.line(&format!("nothing to do: every component is at {}", planned.target))?;
         } else {
-            rows(&plan.steps, fleet).print(output)?;
+            output.line(&format!("no steps: every component that runs is at {}", planned.target))?;
         }
+        planned.left_out.iter().try_for_each(|left_out| output.line(&format!("not among them: {left_out}")))?;
         for minor in planned.minors.iter().flatten() {
             output.line("")?;
             minors::lines(minor, fleet).iter().try_for_each(|line| output.line(line))?;
@@ -179,7 +186,14 @@ fn plan(
     if plan.steps.iter().any(|step| step.component == Component::Extension) {
         output.note("note: extensions are released on their own: they may also stay at an older library");
     }
-    Ok(())
+    must_be_complete(&planned)
+}
+
+/// Refuses a plan without steps for a component that does not run.
+fn must_be_complete(planned: &Planned) -> Result<(), Failure> {
+    let Some((first, rest)) = planned.left_out.split_first() else { return Ok(()) };
+    let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+    Err(Failure::Refused(format!("not every component gets to v{}: {first}{more}", planned.target)))
 }
 
 /// Returns a row for each step; consecutive steps that differ only in the instance share a row.

@@ -6,6 +6,15 @@ use api::kubernetes::core::{ContainerStateTerminated, ContainerStatus, Pod};
 
 /// Exit code of a process whose version must not run alongside the running ones.
 const REFUSED: i32 = 3;
+/// Reason of a termination that no kubelet observed, because the landscape's host was killed.
+pub const UNOBSERVED: &str = "ContainerStatusUnknown";
+/// Message of the termination of a process that was stopped with the landscape.
+pub const STOPPED: &str = "the landscape was stopped";
+
+/// True if a process ended with the landscape's host, which was stopped or killed: it has not failed.
+pub fn is_end_of_landscape(ended: &ContainerStateTerminated) -> bool {
+    ended.reason == UNOBSERVED || ended.message == STOPPED
+}
 
 /// Progress of a roll-out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +89,7 @@ fn trouble(pod: &Pod) -> Option<String> {
 
 /// Exit code and last line of the process that a container had before.
 fn last_end(container: &ContainerStatus) -> Option<(i32, String)> {
-    let ended = container.last_state.terminated.as_ref()?;
+    let ended = container.last_state.terminated.as_ref().filter(|ended| !is_end_of_landscape(ended))?;
     let line = last_words(ended);
     Some((ended.exit_code, line.trim_start_matches("Error: ").trim_start_matches("error: ").to_owned()))
 }
@@ -185,6 +194,14 @@ mod tests {
             (new, json!({ "state": { "waiting": { "reason": "CreateContainerConfigError", "message": "m" } } }), {
                 Some("CreateContainerConfigError: m")
             }),
+            (
+                new,
+                json!({
+                    "lastState": { "terminated": { "exitCode": 0, "message": STOPPED } },
+                    "state": { "waiting": { "reason": "CreateContainerConfigError", "message": "m" } },
+                }),
+                Some("CreateContainerConfigError: m"),
+            ),
             (new, json!({ "lastState": ended(3), "ready": true, "state": {} }), None),
             (old, json!({ "lastState": ended(3), "state": creating }), None),
         ] {

@@ -329,10 +329,21 @@ pub fn rule_of_line(line: &str) -> Option<Rule> {
     Rule::named(tail.split(',').next()?)
 }
 
+/// Returns the first version in the last line of a component with which it was compared.
+pub fn compared_with(line: &str) -> Option<GardenerVersion> {
+    let (_, tail) = line.rsplit_once(", against=")?;
+    GardenerVersion::parse(tail.split([',', ']']).next()?)
+}
+
+/// True if a rule compares a component with a recorded version, and not with the running instances.
+pub const fn is_about_records(rule: Rule) -> bool {
+    matches!(rule, Rule::T1 | Rule::T2 | Rule::O3a | Rule::O3b)
+}
+
 /// True if a component that was refused by a rule is still refused by the running instances. Recorded versions do not
 /// change, so a downgrade stays refused; an instance that ran at the same time may have ended since.
 pub fn stays_refused(running: &Landscape, instance: &Instance, rule: Rule, profile: Profile) -> bool {
-    if matches!(rule, Rule::V0 | Rule::T1 | Rule::T2 | Rule::O3a | Rule::O3b) {
+    if rule == Rule::V0 || is_about_records(rule) {
         return true;
     }
     let running = Landscape { high_water_marks: Vec::new(), garden: None, ..running.clone() };
@@ -538,6 +549,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
                  component=gardener-operator, version=v1.37.2, against=v1.37.3]"
             );
             assert_eq!(rule_of_line(&refusal_line(&own, &refused)), Some(Rule::O3a));
+            assert_eq!(compared_with(&refusal_line(&own, &refused)), GardenerVersion::parse("1.37.3"));
         }
     }
 }

@@ -149,7 +149,8 @@ pub fn plan(landscape: &Landscape, target: &GardenerVersion, profile: Profile) -
         for (nth, index) in fleet.take(&next).into_iter().enumerate() {
             let instance = &landscape.instances[index];
             let mut waits_for = waits.clone();
-            if nth == 0 {
+            // Gardenlets of one move wait for the same conditions, so that their steps are shown in one row.
+            if nth == 0 || next.component == Component::Gardenlet {
                 waits_for.extend(advice.clone());
             } else if next.component == Component::Apiserver {
                 waits_for.push(wait::instance_before());

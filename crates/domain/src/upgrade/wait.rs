@@ -121,7 +121,7 @@ pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<Wait> {
     waits
 }
 
-/// Returns recommendations for the first step to another minor, and for the first gardenlet; they are not rules.
+/// Returns recommendations for the first step to another minor, and for gardenlets; they are not rules.
 ///
 /// Source: docs/operations/upgrade-gardener.md @ v1.133.0.
 pub(super) fn advice(next: &Move, fleet: &Fleet) -> Vec<Wait> {

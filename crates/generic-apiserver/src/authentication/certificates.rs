@@ -13,6 +13,7 @@ use std::time::Duration;
 use clock::Instant;
 use parking_lot::Mutex;
 use process::User;
+use process::pki::user_of;
 use rustc_hash::FxHashMap;
 use rustls::RootCertStore;
 use rustls::server::WebPkiClientVerifier;
@@ -65,7 +66,8 @@ impl ClientAuthority {
     /// name, in the groups of all its organisations.
     ///
     /// # Errors
-    /// A certificate that another authority signed, that is out of date, not for clients, or without a name.
+    /// A certificate that another authority signed, that is out of date, not for clients, or whose name is missing or not
+    /// text.
     pub fn judge(&self, certificates: &[CertificateDer<'static>], at: Instant) -> Result<User, CertificateError> {
         let second = at.timestamp();
         if let Some(user) = self.remembered(certificates, second) {
@@ -116,13 +118,11 @@ fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>,
 }
 
 fn user(certificate: &X509Certificate<'_>) -> Result<User, CertificateError> {
-    let subject = certificate.subject();
-    let name = subject.iter_common_name().last().and_then(|name| name.as_str().ok()).unwrap_or_default();
+    let (name, groups) = user_of(certificate.subject()).map_err(|error| CertificateError(error.to_string()))?;
     if name.is_empty() {
         return Err(CertificateError("the certificate names no user".to_owned()));
     }
-    let groups = subject.iter_organization().filter_map(|group| group.as_str().ok()).map(Arc::from).collect();
-    Ok(User { name: name.into(), groups, component: None })
+    Ok(User { name: name.into(), groups: groups.into_iter().map(Arc::from).collect(), component: None })
 }
 
 #[cfg(test)]
@@ -154,6 +154,29 @@ mod tests {
         let chain = chain(&authority, Leaf::Client("jane", &["a", "b"]));
         let user = judge.judge(&chain, noon()).expect("a user");
         assert_eq!((&*user.name, user.groups), ("jane", vec!["a".into(), "b".into()]));
+    }
+
+    /// Output of `openssl req -new -subj /O=dev+O=x+CN=jane/O=ops`, which sorts a relative distinguished name.
+    const REQUEST: &str = "\
+-----BEGIN CERTIFICATE REQUEST-----
+MIHuMIGVAgEAMDMxIzAIBgNVBAoMAXgwCgYDVQQKDANkZXYwCwYDVQQDDARqYW5l
+MQwwCgYDVQQKDANvcHMwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQW+emb7lW1
+TavT/3h9aZ78iOP5g8zAYh1SLgRPTjvqLlm7EEWBXMHQG+haDvwir4nyEZ6GlCOd
+1AawUxFRPYT+oAAwCgYIKoZIzj0EAwIDSAAwRQIhAO6WemRDz1OtbfeNmgnE0lGk
+I6YLidlAQCGsvxq1ci9sAiAngpgeXKsI3B3WZ3kXH2j/n8OpRCsLFvO1lCva9Tj0
+Kw==
+-----END CERTIFICATE REQUEST-----
+";
+
+    #[test]
+    fn a_requested_certificate_has_all_its_groups() {
+        let authority = authority();
+        let judge = ClientAuthority::from_pem(&authority.pair().certificate).expect("a bundle");
+        let validity = Validity::starting(noon(), TimeDelta::hours(1));
+        let pem = authority.sign_request(REQUEST, validity).expect("a certificate");
+        let chain: Vec<_> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect::<Result<_, _>>().expect("PEM");
+        let user = judge.judge(&chain, noon()).expect("a user");
+        assert_eq!((&*user.name, user.groups), ("jane", vec!["x".into(), "dev".into(), "ops".into()]));
     }
 
     #[test]

@@ -4,14 +4,18 @@
 use std::sync::Arc;
 
 use apimachinery::Status;
+use apimachinery::decode::any_json;
 use apimachinery::field::{FieldError, Path};
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use apimachinery::status::quote;
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use base64::{DecodeError, Engine};
 use clock::TimerClass;
 use eventlog::Revision;
 use futures::future::{Either, select};
 use process::Response;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::Scope;
 use crate::meta;
@@ -31,7 +35,7 @@ remainder of the results. Continuing with the provided token results in an incon
 created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
 /// Continue token of the next page: objects after `start` at a revision; -1 is the newest.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct Continue {
     v: String,
     rv: i64,
@@ -39,6 +43,63 @@ struct Continue {
 }
 
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+/// Base64 of tokens: as in Go, bits behind the last byte are ignored.
+static TOKEN_BASE64: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
+
+impl Continue {
+    /// Decodes a token; absent fields are empty.
+    ///
+    /// # Errors
+    /// Go's text for a token that is not base64 of a JSON object with these fields.
+    fn read(text: &str) -> std::result::Result<Self, String> {
+        let bytes = TOKEN_BASE64.decode(text).map_err(|error| not_base64(text, &error))?;
+        // No value begins with such a byte, which need not be of a valid character.
+        if let Some(byte) = bytes.first().filter(|byte| !byte.is_ascii()) {
+            let shown = quote(&char::from(*byte).to_string());
+            return Err(format!("invalid character '{}' looking for beginning of value", shown.trim_matches('"')));
+        }
+        let tree = any_json(&bytes).map_err(|error| error.message)?;
+        let fields = match &tree {
+            Value::Object(fields) => fields,
+            Value::Null => return Ok(Self::default()),
+            other => {
+                let found = type_name(other);
+                return Err(format!("json: cannot unmarshal {found} into Go value of type storage.continueToken"));
+            }
+        };
+        let unlike = |found: &str, name: &str, wanted: &str| {
+            format!("json: cannot unmarshal {found} into Go struct field continueToken.{name} of type {wanted}")
+        };
+        let field = |name: &str| fields.get(name).filter(|value| !value.is_null());
+        let text = |name: &str| match field(name) {
+            None => Ok(String::new()),
+            Some(Value::String(text)) => Ok(text.clone()),
+            Some(other) => Err(unlike(type_name(other), name, "string")),
+        };
+        // The first error in the order of a token's fields; Go's is that of the first in the text.
+        let v = text("v")?;
+        let rv = match field("rv") {
+            None => 0,
+            Some(Value::Number(number)) => {
+                number.as_i64().ok_or_else(|| unlike(&format!("number {number}"), "rv", "int64"))?
+            }
+            Some(other) => return Err(unlike(type_name(other), "rv", "int64")),
+        };
+        Ok(Self { v, rv, start: text("start")? })
+    }
+}
+
+/// Name of a value's type in Go's messages.
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
 
 impl Scope {
     pub(super) async fn get(&self) -> Result<Response> {
@@ -95,11 +156,7 @@ impl Scope {
     async fn list_rest(&self, selection: &crate::selection::Selection, limit: usize, token: &str) -> Result<Response> {
         let invalid =
             |text: &str| Failure::BadRequest(format!("invalid continue token: continue key is not valid: {text}"));
-        let bytes =
-            URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|error| invalid(&not_base64(&error)))?;
-        let token: Continue = serde_json::from_slice(&bytes).map_err(|error| {
-            invalid(&if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() })
-        })?;
+        let token = Continue::read(token).map_err(|text| invalid(&text))?;
         if token.v != TOKEN_VERSION {
             return Err(invalid(&format!("server does not recognize this encoded version {}", token.v)));
         }
@@ -222,7 +279,7 @@ fn is_clean(key: &str) -> bool {
 }
 
 fn encode(token: &Continue) -> String {
-    URL_SAFE_NO_PAD.encode(serde_json::to_string(token).unwrap_or_default())
+    TOKEN_BASE64.encode(serde_json::to_string(token).unwrap_or_default())
 }
 
 /// A failure of the storage that upstream does not translate (k8s.io/apiserver pkg/storage/errors/storage.go).
@@ -263,11 +320,12 @@ fn check_list_options(query: &Query) -> Result<()> {
 }
 
 /// Go's text for invalid base64.
-fn not_base64(error: &DecodeError) -> String {
+fn not_base64(token: &str, error: &DecodeError) -> String {
     let offset = match error {
         DecodeError::InvalidByte(offset, _) | DecodeError::InvalidLastSymbol(offset, _) => *offset,
-        DecodeError::InvalidLength(length) => *length,
-        DecodeError::InvalidPadding => 0,
+        // A single character behind the last group.
+        DecodeError::InvalidLength(length) => length.saturating_sub(1),
+        DecodeError::InvalidPadding => token.find('=').unwrap_or_default(),
     };
     format!("illegal base64 data at input byte {offset}")
 }

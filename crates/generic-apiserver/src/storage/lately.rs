@@ -12,19 +12,40 @@ use super::stored::Stored;
 
 /// Maximum number of objects of a store that are kept decoded. Decoding one again takes some ten microseconds.
 const KEPT: usize = 1024;
+/// Maximum bytes of their encoded forms; the last one is always kept.
+const KEPT_BYTES: usize = 8 << 20;
 
 /// Objects in the order in which they were decoded.
 #[derive(Default)]
-pub(super) struct Lately(Mutex<VecDeque<Weak<Stored>>>);
+pub(super) struct Lately(Mutex<Order>);
+
+#[derive(Default)]
+struct Order {
+    /// Objects with the sizes of their encoded forms.
+    objects: VecDeque<(Weak<Stored>, usize)>,
+    /// Sum of the sizes.
+    bytes: usize,
+}
+
+impl Order {
+    /// Removes the oldest object if there are too many.
+    fn pop_surplus(&mut self) -> Option<Weak<Stored>> {
+        let is_full = self.objects.len() > KEPT || self.bytes > KEPT_BYTES;
+        let (oldest, size) = if is_full && self.objects.len() > 1 { self.objects.pop_front()? } else { return None };
+        self.bytes -= size;
+        Some(oldest)
+    }
+}
 
 impl Lately {
-    /// Records an object that has just been decoded, and drops the decoded form of the oldest.
+    /// Records an object that has just been decoded, and drops the decoded forms of the oldest.
     pub(super) fn decoded(&self, stored: &Arc<Stored>) {
         let mut order = lock(&self.0);
-        order.push_back(Arc::downgrade(stored));
-        let oldest = if order.len() > KEPT { order.pop_front() } else { None };
+        order.objects.push_back((Arc::downgrade(stored), stored.size()));
+        order.bytes += stored.size();
+        let surplus: Vec<_> = std::iter::from_fn(|| order.pop_surplus()).collect();
         drop(order);
-        if let Some(oldest) = oldest.and_then(|oldest| oldest.upgrade()) {
+        for oldest in surplus.iter().filter_map(Weak::upgrade) {
             oldest.forget_decoded();
         }
     }
@@ -51,5 +72,21 @@ mod tests {
         let kept: Vec<_> = objects.iter().map(|stored| stored.is_decoded()).collect();
         assert_eq!(kept[..3], [false, false, true]);
         assert_eq!(kept.iter().filter(|kept| **kept).count(), KEPT);
+    }
+
+    #[test]
+    fn large_objects_are_kept_up_to_their_bytes() {
+        let lately = Lately::default();
+        let key = Key::new("a", "example.com/widgets", "n", "w");
+        let object = |size: usize| {
+            let mut sections = Sections::default();
+            sections.parts[3] = vec![b' '; size].into();
+            let stored = Arc::new(Stored::new(&key, Revision(1), sections).with_decoded(Arc::new(())));
+            lately.decoded(&stored);
+            stored
+        };
+        let objects = [1, KEPT_BYTES / 2, KEPT_BYTES / 4, KEPT_BYTES / 2].map(object);
+        assert_eq!(objects.map(|stored| stored.is_decoded()), [false, false, true, true]);
+        assert!(object(2 * KEPT_BYTES).is_decoded());
     }
 }

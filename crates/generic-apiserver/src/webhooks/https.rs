@@ -14,13 +14,15 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};
 use parking_lot::Mutex;
-use process::Transport;
 use process::https::{self, Credentials, Lasting, Watches};
 use process::transport::full;
+use process::{Transport, TransportError};
 
 use super::{ClientConfig, Endpoint, NoEndpoint, WebhookCaller};
 use crate::status::BODY_LIMIT;
 
+/// Go's text for a certificate of an authority that a client does not trust.
+const UNKNOWN_AUTHORITY: &str = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
 /// Maximum number of open transports of a dialer.
 const MOST_OPEN: usize = 64;
 
@@ -187,9 +189,20 @@ pub fn bundle(base64: &str) -> Result<String, String> {
     let authorities = String::from_utf8_lossy(&bundle.0).into_owned();
     if authorities.trim().is_empty() {
         // Unlike upstream: there are no authorities that all clients trust.
-        return Err("tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned());
+        return Err(UNKNOWN_AUTHORITY.to_owned());
     }
     Ok(authorities)
+}
+
+/// Returns the reason for which a server gave no response. Texts about its certificate begin as in Go; the one for an unknown
+/// authority is Go's.
+fn reason(error: &TransportError) -> String {
+    let (TransportError::Unreachable(reason) | TransportError::Broken(reason)) = error;
+    match reason.strip_prefix("invalid peer certificate: ") {
+        Some("UnknownIssuer" | "BadSignature") => UNKNOWN_AUTHORITY.to_owned(),
+        Some(other) => format!("tls: failed to verify certificate: x509: {other}"),
+        None => reason.clone(),
+    }
 }
 
 impl WebhookCaller for HttpsCaller {
@@ -214,7 +227,7 @@ impl WebhookCaller for HttpsCaller {
                 .map_err(|error| failed(error.to_string()))?;
             // The caller has a time-out of its own.
             request.extensions_mut().insert(Lasting);
-            let response = transport.send(request).await.map_err(|error| failed(error.to_string()))?;
+            let response = transport.send(request).await.map_err(|error| failed(reason(&error)))?;
             let status = response.status();
             let body = Limited::new(response.into_body(), BODY_LIMIT).collect().await;
             let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
@@ -230,5 +243,29 @@ impl WebhookCaller for HttpsCaller {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_name_the_certificate_as_in_go() {
+        let unreachable = |text: &str| TransportError::Unreachable(text.to_owned());
+        for (error, expected) in [
+            (
+                unreachable("invalid peer certificate: UnknownIssuer"),
+                "tls: failed to verify certificate: x509: certificate signed by unknown authority",
+            ),
+            (
+                unreachable("invalid peer certificate: certificate not valid for name \"b\""),
+                "tls: failed to verify certificate: x509: certificate not valid for name \"b\"",
+            ),
+            (unreachable("Connection refused (os error 111)"), "Connection refused (os error 111)"),
+            (TransportError::Broken("stream closed".to_owned()), "stream closed"),
+        ] {
+            assert_eq!(reason(&error), expected);
+        }
     }
 }

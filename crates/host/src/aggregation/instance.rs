@@ -110,6 +110,12 @@ impl Instance {
         !state.is_unresponsive && !state.is_cut_off
     }
 
+    /// True if the instance is unresponsive, and no fault blocks the requests to it.
+    pub(super) fn is_unresponsive(&self) -> bool {
+        let state = self.state.borrow();
+        state.is_unresponsive && !state.is_cut_off
+    }
+
     /// True if the instance is ready for requests.
     pub(super) fn is_asked(&self) -> bool {
         !self.state.borrow().is_unready

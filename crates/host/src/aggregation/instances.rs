@@ -5,14 +5,15 @@
 //! ([`front_proxy`]); so any instance may answer it. It is retried with the next instance as long as no byte of it can
 //! have reached an instance; a read is also retried when the response did not begin. A watch ends with its instance. An
 //! instance that runs and does not answer gets no requests until it answers again ([`instance`](super::instance)):
-//! requests that wait for it end with an error, its watches end, and time does not wait for it. An instance that is not
-//! ready only gets barrier requests, as a Service sends no traffic to a pod that is not ready.
+//! requests that wait for it end with an error, its watches end, and time does not wait for it. If none is left that
+//! answers, the clock is notified of the outage ([`Instances::on_outage`]). An instance that is not ready only gets barrier requests, as a Service sends no traffic to a pod that is not ready.
 //!
 //! **Invariants.** Response bodies are streamed, and not parsed. While no instance answers, the response is 503.
 //! Connections belong to the host's tasks, not to the request that opened them: they remain open when a thread of the
 //! host ends.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -73,6 +74,21 @@ struct Inner {
     release: Mutex<Option<Release>>,
     /// Number of watches that were opened so far.
     watches: AtomicU64,
+    outages: Mutex<Outages>,
+}
+
+/// Present outage, and its observer.
+#[derive(Default)]
+struct Outages {
+    /// Name of an unresponsive instance while none answers.
+    name: Option<String>,
+    observer: Option<Box<dyn Fn(Option<&str>) + Send + Sync>>,
+}
+
+impl fmt::Debug for Outages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Outages").field(&self.name).finish()
+    }
 }
 
 impl Instances {
@@ -80,8 +96,15 @@ impl Instances {
     pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock, limit: AnswerLimit) -> Self {
         let (all, count) = (Mutex::default(), watch::Sender::new(0));
         let (next, next_read) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let (release, watches) = (Mutex::default(), AtomicU64::new(0));
-        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, next_read, count, release, watches }))
+        let (release, watches, outages) = (Mutex::default(), AtomicU64::new(0), Mutex::default());
+        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, next_read, count, release, watches, outages }))
+    }
+
+    /// Calls `observer` with the name of an unresponsive instance when none is left that answers, and with `None` when
+    /// one answers again, was added, or no unresponsive one is left. An instance that a fault cuts off is not
+    /// unresponsive.
+    pub fn on_outage(&self, observer: impl Fn(Option<&str>) + Send + Sync + 'static) {
+        self.0.outages.lock().observer = Some(Box::new(observer));
     }
 
     /// Adds a ready instance of a release; `transport` uses the host's certificate.
@@ -136,6 +159,23 @@ impl Instances {
             *self.0.release.lock() = Some(oldest);
         }
         self.0.count.send_replace(asked.len());
+        let mut outages = self.0.outages.lock();
+        let name = self.outage();
+        if outages.name != name {
+            outages.name = name;
+            if let Some(observer) = &outages.observer {
+                observer(outages.name.as_deref());
+            }
+        }
+    }
+
+    /// Name of an unresponsive instance, if none answers.
+    fn outage(&self) -> Option<String> {
+        let all = self.all();
+        if all.values().any(|instance| instance.answers()) {
+            return None;
+        }
+        all.values().find(|instance| instance.is_unresponsive()).map(|instance| instance.name.clone())
     }
 
     /// Oldest release of the instances that answer, or of the last ones that did; `None` before the first instance.
@@ -571,6 +611,46 @@ mod tests {
         stopped.send_replace(false);
         pass_until(&wall, || *count.borrow() == 2).await;
         assert_eq!(reported.lock().last(), Some(&("a".to_owned(), true)));
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "tasks of the test itself")]
+    async fn an_outage_is_observed_when_no_instance_is_left_that_answers() {
+        let wall = SimulatedClock::new(DateTime::<Utc>::UNIX_EPOCH);
+        let limit =
+            AnswerLimit { wall: Clock::new(wall.clone()), time: TimeDelta::seconds(5), report: Arc::new(|_, _| {}) };
+        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
+        let outages: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
+        let observed = outages.clone();
+        instances.on_outage(move |name| observed.lock().push(name.map(str::to_owned)));
+        let stopped = [watch::Sender::new(true), watch::Sender::new(true)];
+        for (name, stopped) in ["a", "b"].into_iter().zip(&stopped) {
+            instances.insert(name, Release(120), stoppable(stopped));
+        }
+        let hang = async || {
+            let instances = instances.clone();
+            let write = tokio::spawn(async move { call(&instances, Method::POST).await });
+            pass_until(&wall, || write.is_finished()).await;
+            assert!(write.await.expect("no panic").is_err());
+        };
+        let some = |name: &str| Some(name.to_owned());
+        hang().await;
+        assert_eq!(*outages.lock(), [], "the other one may answer");
+        hang().await;
+        assert_eq!(*outages.lock(), [some("a")]);
+        stopped[1].send_replace(false);
+        pass_until(&wall, || outages.lock().len() == 2).await;
+        assert_eq!(*outages.lock(), [some("a"), None]);
+        outages.lock().clear();
+
+        instances.cut_off(|_| true);
+        assert_eq!(*outages.lock(), [], "a fault is no outage");
+        instances.cut_off(|name| name == "b");
+        assert_eq!(*outages.lock(), [some("a")]);
+        instances.insert("c", Release(120), stoppable(&watch::Sender::new(false)));
+        instances.remove("c");
+        instances.remove("a");
+        assert_eq!(*outages.lock(), [some("a"), None, some("a"), None]);
     }
 
     #[tokio::test]

@@ -33,7 +33,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use chrono::TimeDelta;
-use clock::{Clock, Instant, Sleep, TimeSource, TimerClass};
+use clock::{Clock, END, Instant, Sleep, TimeSource, TimerClass};
 use eventlog::livelock::{Creations, Writes};
 use eventlog::observed::Observed;
 use eventlog::{Actor, Append, AppendError, EventLog, Key, Verb};
@@ -223,6 +223,9 @@ impl ClockService {
         let mut state = self.0.state();
         let now = state.keeper.now(wall);
         let to = if or_now { to.max(now) } else { to };
+        if let Some(name) = state.keeper.absent_server().filter(|_| !by.ignore_absence) {
+            return Err(CommandError::Absent(name.to_owned()));
+        }
         state.keeper.advance(to, settle, wall)?;
         if by.ignore_absence {
             state.keeper.ignore_absence();
@@ -240,7 +243,7 @@ impl ClockService {
     /// an earlier one if the command was ended or a live-lock stopped it.
     ///
     /// # Errors
-    /// Another command is running, or the instant has passed.
+    /// Another command is running, the instant has passed or is after the end of time, or no API server answers.
     pub fn advance(&self, to: Instant, settle: TimeDelta) -> BoxFuture<'_, Result<Instant, CommandError>> {
         Box::pin(async move {
             let ended = self.0.state().commands_ended;
@@ -399,7 +402,7 @@ impl ClockService {
     }
 
     /// Returns the reason for which a command is refused, with the conflicting command and a hint.
-    fn refusal(&self, error: CommandError) -> String {
+    fn refusal(&self, error: &CommandError) -> String {
         let CommandError::Busy(_) = error else { return error.to_string() };
         match &self.0.state().advance {
             Some(advance) => format!("{error} by {advance}\nhint: `terrarium clock stop` ends it"),
@@ -424,7 +427,7 @@ impl ClockService {
                 let settle = TimeDelta::milliseconds(i64::from(settle_milliseconds));
                 let who = if by.is_empty() { named } else { by };
                 if let Err(error) = self.begin(to, settle, or_now, By { who, participant, ignore_absence }) {
-                    let mut response = Response::new(full(self.refusal(error)));
+                    let mut response = Response::new(full(self.refusal(&error)));
                     *response.status_mut() = StatusCode::CONFLICT;
                     return response;
                 }
@@ -454,6 +457,9 @@ impl ClockService {
         if keeper.is_starting(head) {
             waits_for.holds.push(START.to_owned());
         }
+        // A timer after the end of time never fires, and clients cannot read its instant.
+        let participants =
+            keeper.participants().map(|(name, next)| (name.to_owned(), next.filter(|next| *next <= END)));
         ClockState {
             troubles: troubles.clone(),
             now: keeper.now(wall),
@@ -461,10 +467,10 @@ impl ClockService {
             paused: keeper.is_paused(),
             target: keeper.target(),
             advance: advance.clone().filter(|_| keeper.target().is_some()),
-            next: keeper.next_timer(),
+            next: keeper.next_timer().filter(|next| *next <= END),
             settled: keeper.is_settled(head),
             waits_for,
-            participants: keeper.participants().map(|(name, next)| (name.to_owned(), next)).collect(),
+            participants: participants.collect(),
             dropped: keeper.dropped().map(str::to_owned).collect(),
             absences: keeper.absences().cloned().collect(),
             live_lock: keeper.live_lock().map(ToString::to_string),
@@ -618,6 +624,8 @@ impl TimeSource for ClockService {
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;
+    use clock::SimulatedClock;
+    use eventlog::MemoryLog;
     use futures::FutureExt;
 
     use super::*;
@@ -647,5 +655,33 @@ mod tests {
         durable.send_replace(Gate::Open);
         advance.await.expect("time moves");
         assert_eq!(dial.lock().last(), Some(&at(20)));
+    }
+
+    #[tokio::test]
+    async fn an_advance_fails_while_no_server_answers() {
+        let at = |seconds: i64| DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range");
+        let (tasks, barriers): (_, Barriers) =
+            (Tasks::new(), Arc::new(|| std::future::ready(Some(LineCounts::default())).boxed()));
+        let (wall, log) = (SimulatedClock::new(at(0)), Arc::new(MemoryLog::new()));
+        let clock = ClockService::start(at(0), Mode::Stepped, Clock::new(wall.clone()), log, barriers, &tasks);
+        let set_outage = |name| clock.with(|keeper, wall| keeper.set_outage(name, wall));
+        set_outage(Some("server"));
+        let mut advance = clock.advance(at(60), TimeDelta::zero());
+        let mut ended = None;
+        for _ in 0..1000 {
+            ended = advance.as_mut().now_or_never();
+            if ended.is_some() {
+                break;
+            }
+            tokio::task::yield_now().await;
+            wall.fire_next(None);
+        }
+        assert_eq!(ended, Some(Ok(at(0))), "time stands");
+        assert_eq!(wall.now() - at(0), REPORT_LIMIT);
+        assert_eq!(clock.state().absences.len(), 1);
+        let again = clock.advance(at(60), TimeDelta::zero()).await;
+        assert_eq!(again, Err(CommandError::Absent("server".to_owned())));
+        set_outage(None);
+        assert_eq!(clock.advance(at(60), TimeDelta::zero()).await, Ok(at(60)));
     }
 }

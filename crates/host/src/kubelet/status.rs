@@ -9,6 +9,7 @@ use api::kubernetes::core::{
 };
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::garden::rollout::{STOPPED, UNOBSERVED};
 use domain::validation::network::Network;
 use process::child::Unready;
 use process::panics::Panicked;
@@ -220,8 +221,8 @@ pub(crate) fn before(pod: &Pod, why: &Before, now: DateTime<Utc>) -> Option<Cont
     let container = pod.status.container_statuses.first()?;
     let Some(running) = &container.state.running else { return container.last_state.terminated.clone() };
     let (exit_code, reason, message) = match why {
-        Before::Stopped => (0, "Completed", "the landscape was stopped".to_owned()),
-        Before::Lost(why) => (137, "ContainerStatusUnknown", why.clone()),
+        Before::Stopped => (0, "Completed", STOPPED.to_owned()),
+        Before::Lost(why) => (137, UNOBSERVED, why.clone()),
     };
     Some(ContainerStateTerminated {
         exit_code,

@@ -121,12 +121,19 @@ impl Core {
         host.create_timing().await.map_err(io::Error::other)?;
         let _ = host_once.set(host.clone());
         let instances = Instances::new(tasks.clone(), log.clone(), clock.clock(), limit(wall, clock.clone()));
+        let waiting = clock.clone();
+        instances.on_outage(move |name| {
+            if let Some(server) = name {
+                tracing::warn!(server, "no server of the aggregated groups answers: landscape time stands for 30 s");
+            }
+            waiting.with(|keeper, wall| keeper.set_outage(name, wall));
+        });
         host.aggregate_instances(instances.clone());
         Ok(Self { host, clock, log, instances, logs, services, tokens, metrics })
     }
 }
 
-/// Time limit of the servers of the aggregated groups; time does not wait for an unresponsive one.
+/// Time limit of the servers of the aggregated groups; time does not wait for an unresponsive one if another answers.
 fn limit(wall: Clock, clock: ClockService) -> AnswerLimit {
     AnswerLimit {
         wall,

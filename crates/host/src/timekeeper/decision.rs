@@ -2,7 +2,7 @@
 //! Inputs and outputs of the timekeeper.
 
 use chrono::SecondsFormat;
-use clock::Instant;
+use clock::{END, Instant};
 use eventlog::Revision;
 use process::participant::Grant;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum Mode {
     Rate(f64),
     /// Stands.
     Stepped,
-    /// Always jumps to the next timer.
+    /// Always jumps to the next timer, or to the end of time if the timer is later.
     Auto,
 }
 
@@ -81,7 +81,7 @@ pub struct WaitsFor {
 }
 
 /// Reason for which a command is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// Another command is running.
     #[error("the clock is already being advanced to {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
@@ -89,4 +89,12 @@ pub enum CommandError {
     /// The instant has passed.
     #[error("the clock does not go back: it is at {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
     Backwards(Instant),
+    /// The instant is after the end of time.
+    #[error("that is further than time goes: it ends at {}", END.to_rfc3339_opts(SecondsFormat::Secs, true))]
+    Ended,
+    /// No server answers; contains the name of an unresponsive one.
+    #[error(
+        "{0} does not answer, and what it is to do would be missing; with --ignore-absence time goes on without it"
+    )]
+    Absent(String),
 }

@@ -26,12 +26,13 @@
 //! A command may give *others*, clients that take no part, wall time to act after a step that reached them: that is an
 //! option of the command, and the only wait for wall time except the limit of a report.
 //!
-//! **Invariants.** Time never goes back. No timer is passed before its owner has carried out the grant of its instant.
-//! Before time moves, the API servers have reported the line count of every open watch of a participant. Time does not
-//! move while a participant works, lags behind the log, or while a hold is set; a participant of another process that
-//! has not answered for [`REPORT_LIMIT`] of wall time is dropped and reported; a command ends then unless it ignores
-//! absences. A participant of the host's process is never dropped. Limits count only wall time in which the host ran
-//! ([`patience`]): a stall of the machine is not the silence of a participant.
+//! **Invariants.** Time never goes back, and stops at [`END`] in every mode. No timer is passed before its owner has
+//! carried out the grant of its instant. Before time moves, the API servers have reported the line count of every open
+//! watch of a participant. Time does not move while a participant works, lags behind the log, or while a hold is set; a
+//! participant of another process that has not answered for [`REPORT_LIMIT`] of wall time is dropped and reported; a
+//! command ends then unless it ignores absences. While no server answers, time stands for [`REPORT_LIMIT`]; then the
+//! servers are treated like a dropped participant. A participant of the host's process is never dropped. Limits count
+//! only wall time in which the host ran ([`patience`]): a stall of the machine is not the silence of a participant.
 //!
 //! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the log's head and wall time.
 
@@ -42,7 +43,7 @@ mod patience;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use chrono::TimeDelta;
-use clock::Instant;
+use clock::{END, Instant};
 use eventlog::Revision;
 use eventlog::livelock::LiveLock;
 use process::participant::{Grant, Idle, Join, LineCounts, watches_of};
@@ -72,6 +73,17 @@ struct Command {
     settle: TimeDelta,
     /// True if the command continues when a component is dropped.
     ignores_absence: bool,
+}
+
+/// Period in which no server answers.
+#[derive(Debug)]
+struct Outage {
+    /// Name of an unresponsive server.
+    name: String,
+    /// End, by [`Timekeeper::patience`], of the time for which landscape time stands.
+    until: Instant,
+    /// True once it is stored as an absence; time moves again.
+    is_absence: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +119,7 @@ pub struct Timekeeper {
     dropped: BTreeSet<String>,
     /// Latest absences, oldest first.
     absences: VecDeque<Absence>,
+    outage: Option<Outage>,
 }
 
 impl Timekeeper {
@@ -130,6 +143,7 @@ impl Timekeeper {
             holds: BTreeMap::new(),
             dropped: BTreeSet::new(),
             absences: VecDeque::new(),
+            outage: None,
         }
     }
 
@@ -194,7 +208,7 @@ impl Timekeeper {
     /// stands for `settle` of wall time.
     ///
     /// # Errors
-    /// Another command is running, or the instant has passed.
+    /// Another command is running, or the instant has passed or is after the end of time.
     pub fn advance(&mut self, to: Instant, settle: TimeDelta, wall: Instant) -> Result<(), CommandError> {
         if let Some(command) = self.command {
             return Err(CommandError::Busy(command.to));
@@ -202,6 +216,9 @@ impl Timekeeper {
         let now = self.now(wall);
         if to < now {
             return Err(CommandError::Backwards(now));
+        }
+        if to > END.max(now) {
+            return Err(CommandError::Ended);
         }
         self.now = now;
         self.command = Some(Command { to, settle, ignores_absence: false });
@@ -355,6 +372,28 @@ impl Timekeeper {
         self.dropped.remove(name);
     }
 
+    /// Begins an outage, with the name of an unresponsive server, when none is left that answers; `None` ends it.
+    /// Time stands for [`REPORT_LIMIT`]; an outage that lasts longer is an absence.
+    pub fn set_outage(&mut self, name: Option<&str>, wall: Instant) {
+        self.now = self.now(wall);
+        if let Some(ended) = self.outage.take() {
+            self.end_absence(&ended.name);
+            self.anchor = Anchor { landscape: self.now, wall };
+        }
+        let until = self.patience.at(wall) + REPORT_LIMIT;
+        self.outage = name.map(|name| Outage { name: name.to_owned(), until, is_absence: false });
+    }
+
+    /// Name of an unresponsive server whose outage is an absence.
+    pub fn absent_server(&self) -> Option<&str> {
+        self.outage.as_ref().filter(|outage| outage.is_absence).map(|outage| outage.name.as_str())
+    }
+
+    /// Outage for whose end time waits.
+    fn awaited_outage(&self) -> Option<&Outage> {
+        self.outage.as_ref().filter(|outage| !outage.is_absence)
+    }
+
     /// Takes the report of an idle participant.
     pub fn report(&mut self, name: &str, idle: Idle) -> Report {
         let Some(participant) = self.participants.get_mut(name) else { return Report::NotJoined };
@@ -434,10 +473,9 @@ impl Timekeeper {
         let lags = |participant: &Participant| {
             !participant.has_carried_out() || (self.barrier.told.is_some() && !self.barrier.is_seen_by(participant))
         };
-        WaitsFor {
-            participants: self.participants.iter().filter(|(_, p)| lags(p)).map(|(name, _)| name.clone()).collect(),
-            holds: self.holds.keys().cloned().collect(),
-        }
+        let participants = self.participants.iter().filter(|(_, p)| lags(p)).map(|(name, _)| name.clone());
+        let servers = self.awaited_outage().map(|outage| outage.name.clone());
+        WaitsFor { participants: participants.chain(servers).collect(), holds: self.holds.keys().cloned().collect() }
     }
 
     /// Returns the next action at this head of the log and this instant of wall time. Called after every report and at
@@ -449,6 +487,7 @@ impl Timekeeper {
             self.anchor = Anchor { landscape: self.now, wall };
         }
         self.drop_unresponsive(wall);
+        self.expire_outage(wall);
         match self.next_step(head, wall) {
             // Only frequent calls show for how long the host ran while an answer was due.
             Decision::Wait { until } if self.may_be_dropped().next().is_some() => {
@@ -470,12 +509,20 @@ impl Timekeeper {
         if let Some(until) = self.holds.values().min() {
             return Decision::Wait { until: Some(self.patience.look(*until, wall)) };
         }
+        if let Some(outage) = self.awaited_outage() {
+            return Decision::Wait { until: Some(self.patience.look(outage.until, wall)) };
+        }
         let Some(limit) = self.limit(wall) else { return Decision::Wait { until: None } };
         let next = self.next_timer();
         // Time that runs by itself needs no consent up to the next timer, unless a tick is due.
-        let runs = self.command.is_none() && self.awaits_mode_until.is_none();
+        let runs = self.command.is_none() && self.awaits_mode_until.is_none() && self.mode != Mode::Auto;
         if runs && next.is_none_or(|next| next > limit) {
-            if limit - self.now >= TICK && self.participants.values().all(Participant::has_carried_out) {
+            if self.now >= END {
+                return Decision::Wait { until: None };
+            }
+            // The last tick may be shorter.
+            let is_due = limit - self.now >= TICK || limit == END;
+            if is_due && self.participants.values().all(Participant::has_carried_out) {
                 return self.grant(limit, wall);
             }
             return Decision::Wait { until: Some(self.wall_of(next, wall)) };
@@ -544,6 +591,11 @@ impl Timekeeper {
 
     /// Latest instant to which time may move now; `None`: it stands.
     fn limit(&self, wall: Instant) -> Option<Instant> {
+        self.goal(wall).map(|goal| goal.min(END))
+    }
+
+    /// Instant to which the command or the mode moves time, the end of time disregarded; `None`: time stands.
+    fn goal(&self, wall: Instant) -> Option<Instant> {
         if self.command.is_some() {
             return self.target();
         }
@@ -562,10 +614,10 @@ impl Timekeeper {
         }
     }
 
-    /// Instant of the earliest work timer to which mode `eager` jumps.
+    /// Instant of the earliest work timer to which mode `eager` jumps; not after the end of time.
     fn near_work(&self) -> Option<Instant> {
         let work = self.participants.values().filter_map(|p| p.idle.as_ref()?.work).min();
-        work.filter(|work| *work <= self.now + EAGER_HORIZON)
+        work.filter(|work| *work <= (self.now + EAGER_HORIZON).min(END))
     }
 
     /// True if a live-lock keeps time from moving by itself.
@@ -575,7 +627,8 @@ impl Timekeeper {
 
     /// Present instant of time that runs by itself; `None`: it does not run.
     fn drift(&self, wall: Instant) -> Option<Instant> {
-        let stands = self.paused || self.awaits_mode_until.is_some() || self.stands_still();
+        let waits = self.awaits_mode_until.is_some() || self.awaited_outage().is_some();
+        let stands = self.paused || waits || self.stands_still();
         if stands || self.command.is_some() || !self.holds.is_empty() {
             return None;
         }
@@ -585,9 +638,11 @@ impl Timekeeper {
             Mode::Stepped | Mode::Auto => return None,
         };
         let passed = (wall - self.anchor.wall).num_milliseconds().max(0);
-        #[expect(clippy::cast_possible_truncation, reason = "milliseconds of a landscape's life fit")]
+        #[expect(clippy::cast_possible_truncation, reason = "saturates, far after the end of time")]
         let passed = (passed as f64 * rate) as i64;
-        Some(self.anchor.landscape + TimeDelta::milliseconds(passed))
+        let passed = TimeDelta::try_milliseconds(passed);
+        let drift = passed.and_then(|passed| self.anchor.landscape.checked_add_signed(passed));
+        Some(drift.map_or(END, |drift| drift.min(END)))
     }
 
     /// Wall time at which time that runs by itself reaches the next timer or the next tick.
@@ -614,16 +669,33 @@ impl Timekeeper {
         for name in names {
             let participant = self.participants.remove(&name).unwrap_or_default();
             if !participant.is_command {
-                self.absences.push_back(Absence { name: name.clone(), since: self.now, until: None });
-                if self.absences.len() > ABSENCES {
-                    self.absences.pop_front();
-                }
-                // The component's effects would be missing from now on.
-                if self.command.is_some_and(|command| !command.ignores_absence) {
-                    self.cancel(wall);
-                }
+                self.begin_absence(name.clone(), wall);
             }
             self.dropped.insert(name);
+        }
+    }
+
+    /// Stores an outage that has lasted for [`REPORT_LIMIT`] as an absence.
+    fn expire_outage(&mut self, wall: Instant) {
+        let now = self.patience.at(wall);
+        let Some(outage) = self.outage.as_mut().filter(|outage| !outage.is_absence && outage.until <= now) else {
+            return;
+        };
+        outage.is_absence = true;
+        let name = outage.name.clone();
+        self.anchor = Anchor { landscape: self.now, wall };
+        self.begin_absence(name, wall);
+    }
+
+    /// Stores an absence; a command ends unless it ignores absences.
+    fn begin_absence(&mut self, name: String, wall: Instant) {
+        self.absences.push_back(Absence { name, since: self.now, until: None });
+        if self.absences.len() > ABSENCES {
+            self.absences.pop_front();
+        }
+        // The component's effects would be missing from now on.
+        if self.command.is_some_and(|command| !command.ignores_absence) {
+            self.cancel(wall);
         }
     }
 }

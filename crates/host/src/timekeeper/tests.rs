@@ -104,7 +104,11 @@ fn wait(keeper: &mut Timekeeper, toys: &mut [Toy], seconds: RangeInclusive<i64>)
 }
 
 fn joined(mode: Mode, toys: &mut [Toy]) -> Timekeeper {
-    let mut keeper = Timekeeper::new(at(0), mode, wall(0));
+    joined_at(at(0), mode, toys)
+}
+
+fn joined_at(now: Instant, mode: Mode, toys: &mut [Toy]) -> Timekeeper {
+    let mut keeper = Timekeeper::new(now, mode, wall(0));
     for toy in toys {
         let grant = keeper.join(toy.name, Join { reads_dial: toy.reads_dial, is_command: false }, wall(0));
         toy.take(&mut keeper, &grant, 0);
@@ -183,6 +187,53 @@ fn scaled_time_never_passes_a_timer_before_its_owner_acted() {
     assert_eq!(keeper.now(wall(1000)), at(600), "an hour has passed, but not the timer");
     assert_eq!(drive(&mut keeper, &mut toys, wall(1000)).1, [600, 3600]);
     assert_eq!(toys[0].fired, [600]);
+}
+
+#[test]
+fn every_mode_stops_at_the_end_of_time() {
+    let end = (END - at(0)).num_seconds();
+    for (mode, start, timers, jumps) in [
+        (Mode::Rate(1.0), -10_000, &[][..], false),
+        (Mode::Rate(1.0), -10_000, &[-3, 0, 1], false),
+        (Mode::Rate(1.0), -1500, &[30], false),
+        (Mode::Rate(1e9), -10_000, &[30], false),
+        (Mode::Eager, -10_000, &[], false),
+        (Mode::Eager, -10_000, &[30], false),
+        (Mode::Eager, -10_000, &[-5, 30], false),
+        (Mode::Eager, -500_000, &[0], true),
+        (Mode::Auto, -10_000, &[30], true),
+        (Mode::Auto, -500_000, &[-3, 1], true),
+        (Mode::Auto, -500_000, &[0], true),
+        (Mode::Auto, 0, &[1], true),
+    ] {
+        let what = format!("{mode:?} from {start} ms with timers at {timers:?}");
+        let timers: Vec<i64> = timers.iter().map(|seconds| end + seconds).collect();
+        let mut toys = [Toy::new("a", &timers, &[]), Toy::new("b", &[], &[])];
+        let mut keeper = joined_at(END + TimeDelta::milliseconds(start), mode, &mut toys);
+        let seconds = if jumps { 0 } else { 20 };
+        let (decision, grants) = wait(&mut keeper, &mut toys, 0..=seconds);
+        assert_eq!(decision, Decision::Wait { until: None }, "{what}");
+        assert!(start == 0 || grants.last() == Some(&end), "{what}: {grants:?}");
+        let due: Vec<i64> = timers.into_iter().filter(|due| *due <= end).collect();
+        assert_eq!(toys[0].fired, due, "{what}");
+        assert_eq!((keeper.granted(), keeper.now(wall(i64::MAX / 1_000_000))), (END, END), "{what}");
+        assert_eq!(wait(&mut keeper, &mut toys, 21..=25).1, [0; 0], "{what}");
+    }
+}
+
+#[test]
+fn no_command_and_no_start_passes_the_end_of_time() {
+    let end = (END - at(0)).num_seconds();
+    let mut toys = [Toy::new("a", &[end + 30], &[])];
+    let mut keeper = joined_at(END - TimeDelta::seconds(10), Mode::Eager, &mut toys);
+    keeper.await_mode(wall(0));
+    assert_eq!(wait(&mut keeper, &mut toys, 0..=5).1, [0; 0]);
+    assert!(!keeper.is_starting(HEAD), "a timer after the end does not delay the start");
+    keeper.set_mode(Mode::Stepped, wall(6000));
+    let past = keeper.advance(END + TimeDelta::seconds(1), TimeDelta::zero(), wall(6000)).expect_err("no such time");
+    assert_eq!(past.to_string(), "that is further than time goes: it ends at 9999-12-31T23:59:59Z");
+    keeper.advance(END, TimeDelta::zero(), wall(6000)).expect("nothing is at work");
+    assert_eq!(wait(&mut keeper, &mut toys, 6..=6), (Decision::Done, vec![end]));
 }
 
 #[test]
@@ -374,6 +425,45 @@ fn a_participant_that_waited_for_an_unresponsive_server_has_its_time_again() {
     assert_eq!(grants, [5]);
     keeper.leave("waits");
     assert_eq!(keeper.dropped().next(), None, "a participant that has ended is not awaited");
+}
+
+#[test]
+fn a_command_stops_when_no_server_answers() {
+    for (ignores, expected) in [(false, vec![]), (true, vec![5, 9, 60])] {
+        let mut toys = [Toy::new("a", &[5, 9], &[])];
+        let mut keeper = joined(Mode::Stepped, &mut toys);
+        keeper.advance(at(60), TimeDelta::zero(), wall(0)).expect("nothing is at work");
+        if ignores {
+            keeper.ignore_absence();
+        }
+        keeper.set_outage(Some("server"), wall(0));
+        assert_eq!(wait(&mut keeper, &mut toys, 0..=29).1, [0; 0], "it may answer again");
+        assert_eq!((keeper.absent_server(), keeper.waits_for().participants), (None, vec!["server".to_owned()]));
+        assert_eq!(wait(&mut keeper, &mut toys, 30..=30).1, expected, "ignores: {ignores}");
+        assert_eq!((keeper.target(), keeper.absent_server()), (None, Some("server")));
+        let stands = keeper.granted();
+        keeper.set_outage(None, wall(31_000));
+        let absence = Absence { name: "server".to_owned(), since: at(0), until: Some(stands) };
+        assert_eq!((keeper.absences().collect::<Vec<_>>(), keeper.absent_server()), (vec![&absence], None));
+    }
+}
+
+#[test]
+fn a_short_outage_of_all_servers_delays_time() {
+    let mut toys = [Toy::new("a", &[5, 9], &[])];
+    let mut keeper = joined(Mode::Stepped, &mut toys);
+    keeper.advance(at(60), TimeDelta::zero(), wall(0)).expect("nothing is at work");
+    keeper.set_outage(Some("server"), wall(0));
+    assert_eq!(wait(&mut keeper, &mut toys, 0..=20).1, [0; 0]);
+    keeper.set_outage(None, wall(20_000));
+    assert_eq!(wait(&mut keeper, &mut toys, 21..=21), (Decision::Done, vec![5, 9, 60]));
+    assert_eq!(keeper.absences().count(), 0);
+
+    let mut keeper = joined(Mode::Rate(1.0), &mut []);
+    keeper.set_outage(Some("server"), wall(2000));
+    assert_eq!(keeper.now(wall(9000)), at(2), "time that runs by itself stands");
+    keeper.set_outage(None, wall(10_000));
+    assert_eq!(keeper.now(wall(13_000)), at(5));
 }
 
 #[test]

@@ -274,18 +274,44 @@ j5013gIgJ+NCBgDweQrqAZ19fRP7YNFZpqXn2WlzzDhlbv2LvRk=\n\
 -----END CERTIFICATE REQUEST-----\n\
 ";
 
+/// Output of `openssl req -new -subj /CN=jane/O=system:masters/O=dev`.
+const MASTER_AND_DEV: &str = "\
+-----BEGIN CERTIFICATE REQUEST-----\n\
+MIHyMIGYAgEAMDYxDTALBgNVBAMMBGphbmUxFzAVBgNVBAoMDnN5c3RlbTptYXN0\n\
+ZXJzMQwwCgYDVQQKDANkZXYwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQW+emb\n\
+7lW1TavT/3h9aZ78iOP5g8zAYh1SLgRPTjvqLlm7EEWBXMHQG+haDvwir4nyEZ6G\n\
+lCOd1AawUxFRPYT+oAAwCgYIKoZIzj0EAwIDSQAwRgIhAIAhW/Y8WCnR/jFejHbd\n\
+La380ICrtNimRxqeEqgw2LUBAiEAhezwi1fUUmV09nbIsPcyOzBAwqGyD/gUrYr+\n\
+4hGz85Q=\n\
+-----END CERTIFICATE REQUEST-----\n\
+";
+/// Output of `openssl req -new -subj /O=system:masters+O=dev/CN=jane`.
+const MASTER_WITH_DEV: &str = "\
+-----BEGIN CERTIFICATE REQUEST-----\n\
+MIHvMIGWAgEAMDQxIzAKBgNVBAoMA2RldjAVBgNVBAoMDnN5c3RlbTptYXN0ZXJz\n\
+MQ0wCwYDVQQDDARqYW5lMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEFvnpm+5V\n\
+tU2r0/94fWme/Ijj+YPMwGIdUi4ET0476i5ZuxBFgVzB0BvoWg78Iq+J8hGehpQj\n\
+ndQGsFMRUT2E/qAAMAoGCCqGSM49BAMCA0gAMEUCIHJCCIjf1Ts3pImQP5m/o5ti\n\
+qtljTkAVTwSJ3trtupWBAiEApVLoO5F4+PT6JiXoMHbiPn06Y7Kt/guwCUJUncEj\n\
+pGI=\n\
+-----END CERTIFICATE REQUEST-----\n\
+";
+
 #[test]
 fn a_request_for_masters_is_refused_at_its_creation() {
     let world = World::new(Options::default());
-    let of = |name: &str, signer: &str, usage: &str| {
-        let request = BASE64.encode(MASTER);
+    let of = |request: &str, name: &str, signer: &str, usage: &str| {
+        let request = BASE64.encode(request);
         let spec = json!({ "request": request, "signerName": signer, "usages": [usage] });
         json!({ "metadata": { "name": name }, "spec": spec })
     };
     let text = "certificatesigningrequests.certificates.k8s.io \"root\" is forbidden: use of \
                 kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
-    refused(&world, "POST", REQUESTS, of("root", "kubernetes.io/kube-apiserver-client", "client auth"), 403, text);
-    world.ask("POST", REQUESTS, of("other", "example.org/own", "client auth"));
+    for request in [MASTER, MASTER_AND_DEV, MASTER_WITH_DEV] {
+        let object = of(request, "root", "kubernetes.io/kube-apiserver-client", "client auth");
+        refused(&world, "POST", REQUESTS, object, 403, text);
+    }
+    world.ask("POST", REQUESTS, of(MASTER, "other", "example.org/own", "client auth"));
 }
 
 const CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";

@@ -59,6 +59,22 @@ fn the_api_server_has_endpoints() {
     assert_eq!(slice["ports"], ports);
 }
 
+/// Source: pkg/controlplane/reconcilers @ v1.32.
+#[test]
+fn deleted_endpoints_of_the_api_server_return() {
+    let world = World::new(Options::default());
+    for (path, field) in [
+        ("/api/v1/namespaces/default/endpoints/kubernetes", "subsets"),
+        ("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes", "endpoints"),
+    ] {
+        let before = world.get(path);
+        world.ask("DELETE", path, Value::Null);
+        let after = world.get(path);
+        assert_eq!(after[field], before[field], "{path}");
+        assert_ne!(after["metadata"]["uid"], before["metadata"]["uid"], "{path}");
+    }
+}
+
 #[test]
 fn addresses_are_of_the_networks_of_the_cluster() {
     let world = World::new(Options::default());

@@ -115,7 +115,7 @@ fn first() -> DateTime<Utc> {
 
 /// Last landscape time that clients can read.
 pub fn last() -> DateTime<Utc> {
-    "9999-12-31T23:59:59Z".parse().expect("a literal instant")
+    clock::END
 }
 
 /// Error for a negative duration, with the duration to use; `None` for any other text.

@@ -60,11 +60,15 @@ impl ShootName {
     /// The Projects cannot be read.
     pub async fn usual(&self, transport: &Transport) -> Result<Self, Error> {
         let projects = projects(transport).await?;
-        if projects.iter().any(|(project, _)| *project == self.project) {
-            return Ok(self.clone());
-        }
-        let found = projects.into_iter().find(|(_, namespace)| *namespace == self.project);
-        Ok(found.map_or_else(|| self.clone(), |(project, _)| Self { project, name: self.name.clone() }))
+        Ok(self.usual_among(&projects).unwrap_or_else(|| self.clone()))
+    }
+
+    /// Returns the usual form of the name by the known Projects and their namespaces; `None` if it is of none of them. The
+    /// name of a Project has priority over the namespace of another.
+    pub fn usual_among(&self, projects: &[(String, String)]) -> Option<Self> {
+        let of_name = projects.iter().find(|(project, _)| *project == self.project);
+        let found = of_name.or_else(|| projects.iter().find(|(_, namespace)| *namespace == self.project));
+        found.map(|(project, _)| Self { project: project.clone(), name: self.name.clone() })
     }
 
     /// Returns `NAMESPACE/NAME` of the Shoot among the Shoots of an inventory, by the known Projects and their namespaces; for
@@ -156,6 +160,24 @@ mod tests {
         {
             let refused = text.parse::<ShootName>().expect_err("it is none");
             assert_eq!(refused, format!("`{text}` is not shoot/PROJECT/NAME"));
+        }
+    }
+
+    #[test]
+    fn namespaces_lead_to_projects_and_names_have_priority() {
+        let projects = [("demo", "garden-demo"), ("a", "garden-b"), ("garden-b", "c")];
+        let projects = projects.map(|(project, namespace)| (project.to_owned(), namespace.to_owned()));
+        for (given, usual) in [
+            ("demo/shop", Some("demo/shop")),
+            ("garden-demo/shop", Some("demo/shop")),
+            ("Shoot/garden-demo/shop", Some("demo/shop")),
+            ("c/shop", Some("garden-b/shop")),
+            ("garden-b/shop", Some("garden-b/shop")),
+            ("garden-a/shop", None),
+        ] {
+            let given: ShootName = given.parse().expect("a name");
+            let found = given.usual_among(&projects).map(|usual| usual.to_string());
+            assert_eq!(found.as_deref(), usual, "{given}");
         }
     }
 }

@@ -11,9 +11,9 @@ use api::core::Seed;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ContainerStateTerminated, ContainerStatus, Pod};
 use domain::garden::components::Program;
-use domain::garden::rollout::last_words;
+use domain::garden::rollout::{is_end_of_landscape, last_words};
 use domain::profile::Profile;
-use domain::skew::start_up::{rule_of_line, stays_refused};
+use domain::skew::start_up::{compared_with, is_about_records, rule_of_line, stays_refused};
 use domain::skew::{Component, GardenerVersion, Instance, Landscape, Rule, lease, library};
 use serde_json::{Value, json};
 
@@ -100,6 +100,29 @@ pub fn rolls(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion) -
     pods.iter().find(is_old).map(|pod| format!("pod {} of the old version has not ended", pod.metadata.name))
 }
 
+/// Reason for which a Deployment is not rolled out, with the process of its version that does not start, if there is one;
+/// `None`: it is rolled out.
+pub fn obstacle(deployment: &Arc<Deployment>, pods: &[Arc<Pod>], to: &GardenerVersion) -> Option<String> {
+    let waits = rolls(deployment, pods, to)?;
+    let crash = crashes(std::slice::from_ref(deployment), pods).into_iter().next();
+    Some(crash.map_or_else(|| waits.clone(), |crash| format!("{waits}; {crash}")))
+}
+
+/// State of a move whose wait is over: refused if a version rule has refused a process of its Deployments.
+/// `unanswered`: reason for which a process of them does not answer.
+pub fn given_up(why: String, deployments: &[Arc<Deployment>], pods: &[Arc<Pod>], unanswered: Option<String>) -> State {
+    let crashes = crashes(deployments, pods);
+    let is_missing = |crash: &&Crash| !why.contains(&crash.line);
+    match (crashes.iter().find(|crash| crash.is_refused()), unanswered) {
+        (Some(refused), _) => State::Refused(refused.to_string()),
+        (None, Some(unanswered)) => State::Waits(format!("{why}; {unanswered}")),
+        (None, None) => match crashes.iter().find(is_missing) {
+            Some(crash) => State::Waits(format!("{why}; {crash}")),
+            None => State::Waits(why),
+        },
+    }
+}
+
 /// A process that does not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crash {
@@ -124,7 +147,7 @@ impl Crash {
     fn of(component: &str, pod: &Pod) -> Option<Self> {
         let container = pod.status.container_statuses.first()?;
         let end = container.last_state.terminated.as_ref().filter(|end| end.exit_code != 0)?;
-        if container.ready || pod.metadata.is_being_deleted() {
+        if container.ready || pod.metadata.is_being_deleted() || is_end_of_landscape(end) {
             return None;
         }
         let line = last_words(end);
@@ -150,10 +173,26 @@ impl Crash {
         self.exit_code == REFUSED
     }
 
+    /// Instance that the process would be; None: no rule applies to the component.
+    pub fn instance(&self) -> Option<Instance> {
+        lease::instance(&self.component, cluster::seed(&self.cluster).unwrap_or_default(), &self.version)
+    }
+
+    /// Instance from which the steps of the component begin. A process that was refused because of a recorded version has
+    /// not run in its own version, so they begin at the recorded one. None: the version is invalid, or no rule applies.
+    pub fn origin(&self) -> Option<Instance> {
+        let instance = self.instance()?;
+        match self.rule {
+            Some(rule) if is_about_records(rule) => {
+                Some(Instance { version: compared_with(&self.line)?.to_string(), ..instance })
+            }
+            _ => GardenerVersion::parse(&instance.version).map(|_| instance),
+        }
+    }
+
     /// True if a restart among the instances that run now fails again. A refusal ends with the instance that caused it.
     pub fn is_lasting(&self, running: &Landscape, profile: Profile) -> bool {
-        let seed = cluster::seed(&self.cluster).unwrap_or_default();
-        match (self.rule, lease::instance(&self.component, seed, &self.version)) {
+        match (self.rule, self.instance()) {
             (Some(rule), Some(instance)) => stays_refused(running, &instance, rule, profile),
             _ => self.is_refused() || self.restarts >= ENDS,
         }
@@ -309,6 +348,18 @@ impl Row {
             return None;
         }
         Some(format!("{component} ({cluster}): {absence}"))
+    }
+
+    /// Reason for which no instance of the component runs although its processes have not failed; None: one runs, its
+    /// processes fail, or they are not started ([`Row::absence`]). `running`: all running instances.
+    pub fn pending(&self, running: &Landscape) -> Option<String> {
+        let Self { component, cluster, state, .. } = self;
+        let own = lease::instance(component, cluster::seed(cluster).unwrap_or_default(), "");
+        let is_own =
+            |one: &Instance| own.as_ref().is_some_and(|own| (own.component, &own.owner) == (one.component, &one.owner));
+        let is_out = !is_known(component) || self.absence.is_some() || self.crash.is_some() || state == "ready";
+        let runs = running.instances.iter().any(is_own);
+        (!is_out && !runs).then(|| format!("{component} ({cluster}) does not run: {state}"))
     }
 
     /// Reason for which not all instances are ready at a version; `None` if all are. `running`: all running instances.
@@ -601,6 +652,59 @@ mod tests {
         let defect = missing(&there, false, &[])[0].defect(&target, &running("1.148.0"), Profile::Documents);
         let text = "gardener-scheduler (runtime): there is no Deployment of it";
         assert_eq!(defect, Some(Defect::Lasting(text.to_owned())));
+    }
+
+    #[test]
+    fn the_end_of_the_landscape_is_no_crash() {
+        let name = "gardener-scheduler";
+        let deployment = deployment(name, "v1.148.0", &json!({}));
+        for (reason, message, expected) in [
+            ("Error", "error: no", 1),
+            (domain::garden::rollout::UNOBSERVED, "the host before, process 7, was killed", 0),
+        ] {
+            let mut pod = (*pod(name, "v1.148.0", Some((137, message)))).clone();
+            let end = pod.status.container_statuses[0].last_state.terminated.as_mut().expect("an end");
+            reason.clone_into(&mut end.reason);
+            let found = crashes(std::slice::from_ref(&deployment), &[Arc::new(pod)]);
+            assert_eq!(found.len(), expected, "{reason}");
+        }
+    }
+
+    /// The old pod serves while the new one, which restarts at this instant, does not start.
+    #[test]
+    fn a_wait_ends_with_the_process_that_does_not_start() {
+        let (target, name) = (GardenerVersion::parse("1.148.0").expect("a version"), "gardener-scheduler");
+        let mut rolling = (*deployment(name, "v1.148.0", &json!({}))).clone();
+        rolling.status.replicas = 2;
+        let deployments = [Arc::new(rolling)];
+        let waits = "Deployment gardener-scheduler: 1 of 1 updated, 1 available";
+        let end = |crash: Option<(i32, &str)>, unanswered: Option<&str>| {
+            let pods = [pod(name, "v1.147.0", None), pod(name, "v1.148.0", crash)];
+            let why = obstacle(&deployments[0], &pods, &target).expect("it waits");
+            given_up(why, &deployments, &pods, unanswered.map(str::to_owned))
+        };
+        assert_eq!(end(None, None), State::Waits(waits.to_owned()));
+        assert_eq!(end(None, Some("it hangs")), State::Waits(format!("{waits}; it hangs")));
+        let text = "gardener-scheduler v1.148.0 (runtime) does not start: error: no";
+        assert_eq!(end(Some((1, "error: no")), None), State::Waits(format!("{waits}; {text}")));
+        let State::Refused(refused) = end(Some((3, LINE)), None) else { panic!("a rule refused it") };
+        assert!(refused.ends_with(LINE.trim_start_matches("Error: ")), "{refused}");
+    }
+
+    #[test]
+    fn a_component_that_only_waits_is_pending() {
+        let name = "gardener-scheduler";
+        let mut waiting = (*deployment(name, "v1.148.0", &json!({}))).clone();
+        waiting.status.available_replicas = 0;
+        let row = |pod| Row::of(&waiting, &[pod]);
+        let text =
+            "gardener-scheduler (runtime) does not run: Deployment gardener-scheduler: 1 of 1 updated, 0 available";
+        let waits = row(pod(name, "v1.148.0", None));
+        assert_eq!(waits.pending(&running("1.148.0")), Some(text.to_owned()));
+        let joined =
+            Landscape { instances: vec![Instance::new(Component::Scheduler, "1.148.0")], ..Landscape::default() };
+        assert_eq!(waits.pending(&joined), None);
+        assert_eq!(row(pod(name, "v1.148.0", Some((3, LINE)))).pending(&running("1.148.0")), None, "it fails");
     }
 
     #[test]

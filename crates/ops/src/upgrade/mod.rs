@@ -11,17 +11,18 @@ pub mod minors;
 pub mod silence;
 pub mod skew;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
 use domain::skew::notes::{self, Noted};
 use domain::skew::releases::unknown_release;
-use domain::skew::start_up::violation_text;
-use domain::skew::{Component, GardenerVersion, Instance, Landscape, violations};
+use domain::skew::start_up::{stays_refused, violation_text};
+use domain::skew::{Component, GardenerVersion, Instance, Landscape, Rule, violations};
 use domain::upgrade::{self, NoPlan, Plan, Step};
 use serde_json::{Map, Value, json};
 
+use self::components::Crash;
 use self::fleet::Fleet;
 use self::minors::Minor;
 use crate::Error;
@@ -36,18 +37,120 @@ pub fn target(to: &GardenerVersion, fleet: &Fleet) -> GardenerVersion {
     fleet.highest_of((major, minor)).unwrap_or_else(|| GardenerVersion::release(major, minor, patch))
 }
 
+/// A legal order, with the processes that do not start.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The fleet before the first step: its running instances, then those that do not start and have steps.
+    pub fleet: Fleet,
+    /// Steps of the order; their indices are those of `fleet`.
+    pub plan: Plan,
+    /// Processes that do not start before the upgrade, and may start with its steps.
+    pub resolved: Vec<Crash>,
+    /// Processes that do not start, and that no step of the order changes or allows to start.
+    pub not_started: Vec<Crash>,
+}
+
+impl Order {
+    /// Components that do not run and are not part of the order, with the reason.
+    pub fn left_out(&self) -> Vec<String> {
+        let others = self.fleet.absent.iter().chain(&self.fleet.pending).cloned();
+        others.chain(self.not_started.iter().map(ToString::to_string)).collect()
+    }
+}
+
 /// Computes the legal order.
+///
+/// A component that does not start, and of which no instance runs, is counted with the version of its Deployment, as long
+/// as each of its steps leads to a version that starts among the instances that run by then.
 ///
 /// # Errors
 /// There is no legal order, or an instance is newer than the target.
-pub fn order(fleet: &Fleet, target: &GardenerVersion, profile: Profile) -> Result<Plan, Error> {
-    upgrade::plan(&fleet.landscape, target, profile).map_err(|error| match error {
+pub fn order(fleet: &Fleet, target: &GardenerVersion, profile: Profile) -> Result<Order, Error> {
+    let running = fleet.landscape.instances.len();
+    let mut counted = countable(fleet, target);
+    loop {
+        let mut whole = fleet.clone();
+        whole.landscape.instances.extend(counted.iter().cloned());
+        let plan = match upgrade::plan(&whole.landscape, target, profile) {
+            Ok(plan) => plan,
+            // The running instances alone may have an order.
+            Err(_) if !counted.is_empty() => {
+                counted.clear();
+                continue;
+            }
+            Err(error) => return Err(refused(&error)),
+        };
+        let stuck = stuck(&whole.landscape, running, &plan, profile);
+        if !stuck.is_empty() {
+            let all = counted.into_iter().enumerate();
+            counted = all.filter(|(nth, _)| !stuck.contains(&(running + nth))).map(|(_, own)| own).collect();
+            continue;
+        }
+        let end = after(&whole.landscape, &plan);
+        let (resolved, not_started) =
+            fleet.crashes.iter().cloned().partition(|crash| is_resolved(crash, running, &end, &plan, profile));
+        return Ok(Order { fleet: whole, plan, resolved, not_started });
+    }
+}
+
+fn refused(error: &NoPlan) -> Error {
+    match error {
         NoPlan::Stuck { .. } => Error::Failed(error.to_string()),
         NoPlan::AboveTarget { .. } => {
             Error::input(error.to_string(), "give a version with --to that no component is above")
         }
         _ => Error::input(error.to_string(), ""),
-    })
+    }
+}
+
+/// True if two instances are those of one component, seed or extension.
+fn is_alike(one: &Instance, other: &Instance) -> bool {
+    (one.component, &one.owner) == (other.component, &other.owner)
+}
+
+/// Instances that do not start, and that steps may lead to the target.
+fn countable(fleet: &Fleet, target: &GardenerVersion) -> Vec<Instance> {
+    let runs = |own: &Instance| fleet.landscape.instances.iter().any(|one| is_alike(one, own));
+    let is_below = |own: &Instance| {
+        GardenerVersion::parse(&own.version)
+            .is_some_and(|version| version.minor().0 == target.minor().0 && version <= *target)
+    };
+    fleet.crashes.iter().filter_map(Crash::origin).filter(|own| !runs(own) && is_below(own)).collect()
+}
+
+/// Indices, from `running` on, of the instances that do not start in the version of a step either.
+fn stuck(landscape: &Landscape, running: usize, plan: &Plan, profile: Profile) -> BTreeSet<usize> {
+    let mut instances = landscape.instances.clone();
+    let (mut started, mut stuck) = (BTreeSet::new(), BTreeSet::new());
+    for step in &plan.steps {
+        instances[step.index].version = step.to.to_string();
+        if step.index < running {
+            continue;
+        }
+        let is_up = |index: usize| index != step.index && (index < running || started.contains(&index));
+        let others = instances.iter().enumerate().filter(|(index, _)| is_up(*index)).map(|(_, one)| one.clone());
+        let others = Landscape { instances: others.collect(), ..Landscape::default() };
+        // The steps of a plan respect recorded versions: only the rules about running instances are left.
+        if stays_refused(&others, &instances[step.index], Rule::C2, profile) {
+            stuck.insert(step.index);
+        } else {
+            started.insert(step.index);
+        }
+    }
+    stuck
+}
+
+/// True if a process that does not start gets another version by a step, or is no longer refused after all steps.
+/// `running`: number of instances that run before the first step.
+fn is_resolved(crash: &Crash, running: usize, end: &Landscape, plan: &Plan, profile: Profile) -> bool {
+    let Some(own) = crash.instance() else { return false };
+    if plan.steps.iter().any(|step| (step.component, &step.owner) == (own.component, &own.owner)) {
+        return true;
+    }
+    let Some(rule) = crash.rule else { return false };
+    let others = end.instances.iter().enumerate().filter(|(index, one)| *index < running || !is_alike(one, &own));
+    let others = Landscape { instances: others.map(|(_, one)| one.clone()).collect(), ..Landscape::default() };
+    !stays_refused(&others, &own, rule, profile)
 }
 
 /// A legal order with all notes about it.
@@ -55,12 +158,20 @@ pub fn order(fleet: &Fleet, target: &GardenerVersion, profile: Profile) -> Resul
 pub struct Planned {
     /// Target version, with a patch.
     pub target: GardenerVersion,
+    /// Fleet before the first step, [`Order::fleet`].
+    pub fleet: Fleet,
     /// Steps of the order.
     pub plan: Plan,
     /// Rules that the landscape violates before the first step: `RULE: text`.
     pub violated: Vec<String>,
     /// Rules that the landscape violates after the last step: `no step resolves RULE: text`.
     pub left: Vec<String>,
+    /// Processes that do not start before the upgrade, and may start with its steps.
+    pub resolved: Vec<Crash>,
+    /// Processes that do not start, and that no step changes or allows to start.
+    pub not_started: Vec<Crash>,
+    /// Components that do not run and are not part of the plan, with the reason.
+    pub left_out: Vec<String>,
     /// Notes to read before the upgrade.
     pub notes: Vec<Noted>,
     /// Note on a target that is newer than every known release.
@@ -84,7 +195,9 @@ impl Planned {
     ) -> Result<Self, Error> {
         fleet.parsable()?;
         let target = target(to, fleet);
-        let plan = order(fleet, &target, profile)?;
+        let order = order(fleet, &target, profile)?;
+        let left_out = order.left_out();
+        let Order { fleet, plan, resolved, not_started } = order;
         let violated = |landscape: &Landscape| -> Vec<String> {
             let text = |violation: &_| violation_text(landscape, violation, profile);
             violations(landscape, profile).iter().map(|found| format!("{}: {}", found.rule, text(found))).collect()
@@ -100,19 +213,25 @@ impl Planned {
         noted.extend(notes::laggards(&end, &target, profile));
         noted.extend(notes::out_of_maintenance(&end, now));
         noted.extend(notes::first_hash_forms(&fleet.landscape, &target, &fleet.first_hash_forms));
+        let minors = with_minors.then(|| minors::on_the_way(&fleet, &target));
         Ok(Self {
             violated: violated(&fleet.landscape),
             left: violated(&end).iter().map(|found| format!("no step resolves {found}")).collect(),
             notes: noted,
             unknown_release: unknown_release(&target),
-            minors: with_minors.then(|| minors::on_the_way(fleet, &target)),
+            fleet,
+            resolved,
+            not_started,
+            left_out,
+            minors,
             target,
             plan,
         })
     }
 
     /// Formats the plan as JSON for scripts and `upgrade check`.
-    pub fn object(&self, fleet: &Fleet) -> Value {
+    pub fn object(&self) -> Value {
+        let fleet = &self.fleet;
         let notes = self.notes.iter().map(ToString::to_string);
         let mut object = json!({
             "start": start(fleet),
@@ -120,6 +239,12 @@ impl Planned {
             "stepsBack": self.plan.steps_back,
             "notes": self.unknown_release.iter().chain(&self.left).cloned().chain(notes).collect::<Vec<String>>(),
         });
+        // Files have no processes.
+        if fleet.name.is_some() {
+            object["absent"] = json!(fleet.absent);
+            object["pending"] = json!(fleet.pending);
+            object["notStarted"] = self.not_started.iter().map(Crash::object).collect();
+        }
         if let Some(minors) = &self.minors {
             object["minors"] = minors.iter().map(minors::object).collect();
         }
@@ -201,4 +326,76 @@ pub fn notes_after(plan: &fleet::plan::Plan, profile: Profile) -> Vec<Noted> {
     let apiservers = end.instances.iter().filter(|one| one.component == Component::Apiserver);
     let newest = apiservers.filter_map(|one| GardenerVersion::parse(&one.version)).max();
     newest.map(|newest| notes::laggards(&end, &newest, profile)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crash(component: &str, version: &str, rule: Option<Rule>, line: &str) -> Crash {
+        Crash {
+            component: component.to_owned(),
+            cluster: "runtime".to_owned(),
+            version: version.to_owned(),
+            rule,
+            exit_code: if rule.is_some() { 3 } else { 1 },
+            line: line.to_owned(),
+            restarts: 4,
+        }
+    }
+
+    /// Versions of gardener-apiserver, scheduler and a gardenlet that run (`-`: none), the process that does not start,
+    /// target; its steps, and true if it is left out.
+    #[test]
+    fn components_that_do_not_start_have_steps_or_are_left_out() {
+        let (scheduler, apiserver) = ("gardener-scheduler", "gardener-apiserver");
+        let of =
+            |rule: Rule, against: &str| format!("Error: no [rule={rule}, component=c, version=v, against={against}]");
+        let (c1, c2) = ((Some(Rule::C1), of(Rule::C1, "1.121.0")), (Some(Rule::C2), of(Rule::C2, "1.122.0")));
+        let (t1, t2) = ((Some(Rule::T1), of(Rule::T1, "1.120.0")), (Some(Rule::T2), of(Rule::T2, "1.120.0")));
+        let failed = (None, "error: unknown field".to_owned());
+        for ((servers, schedulers, lets), (name, version, (rule, line)), to, expected, is_out) in [
+            // One minor too old: it starts in the next one.
+            (("1.122.0", "-", "1.122.0"), (scheduler, "v1.120.0", c2.clone()), "1.122", "1.121.0 1.122.0", false),
+            // Two minors too old: it starts in no version that it may step to.
+            (("1.122.0", "-", "1.122.0"), (scheduler, "v1.119.0", c2.clone()), "1.122", "", true),
+            // The older instance runs, and is replaced by a step.
+            (("1.121.0", "1.121.0", "1.121.0"), (scheduler, "v1.122.0", c1.clone()), "1.122", "1.122.0", false),
+            (("1.121.0", "-", "1.121.0"), (scheduler, "v1.122.0", c1.clone()), "1.122", "", false),
+            (("1.121.0", "-", "1.121.0"), (scheduler, "v1.122.0", c1), "1.121", "", true),
+            // The cause has ended: the next restart does not fail.
+            (("1.121.0", "-", "1.121.0"), (scheduler, "v1.121.0", c2), "1.121", "", false),
+            // Recorded versions: steps begin there.
+            (("-", "-", "1.120.0"), (apiserver, "v1.122.0", t2), "1.122", "1.121.0 1.122.0", false),
+            (("1.120.0", "1.120.0", "1.120.0"), (scheduler, "v1.118.0", t1.clone()), "1.120", "", true),
+            (("1.120.0", "-", "1.120.0"), (scheduler, "v1.118.0", t1), "1.121", "1.121.0", false),
+            // No rule: the next version may start, the same one does not.
+            (("1.121.0", "-", "1.121.0"), (scheduler, "v1.121.0", failed.clone()), "1.122", "1.122.0", false),
+            (("1.121.0", "-", "1.121.0"), (scheduler, "v1.121.0", failed.clone()), "1.121", "", true),
+            (("1.121.0", "-", "1.121.0"), (scheduler, "v1.122.0", failed), "1.121", "", true),
+        ] {
+            let running = [
+                (Component::Apiserver, "", servers),
+                (Component::Scheduler, "", schedulers),
+                (Component::Gardenlet, "a", lets),
+            ];
+            let running = running.into_iter().filter(|(_, _, version)| *version != "-");
+            let instances =
+                running.map(|(component, owner, version)| Instance::owned(component, owner, version)).collect();
+            let mut fleet = Fleet::default();
+            fleet.landscape.instances = instances;
+            fleet.crashes = vec![crash(name, version, rule, &line)];
+            let to = GardenerVersion::parse(to).expect("a version");
+            let order = order(&fleet, &target(&to, &fleet), Profile::Documents).expect("an order");
+            let own = order.plan.steps.iter().filter(|step| step.component.name() == name);
+            let steps: Vec<String> = own.map(|step| step.to.to_string()).collect();
+            let case = format!("{servers} {schedulers} {lets}, {name} {version} {rule:?} to {to}");
+            assert_eq!(steps.join(" "), expected, "{case}");
+            assert_eq!(
+                (order.left_out().len(), order.resolved.len()),
+                (usize::from(is_out), usize::from(!is_out)),
+                "{case}"
+            );
+        }
+    }
 }

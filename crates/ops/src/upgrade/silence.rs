@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reason for which gardener-apiserver does not answer, so that objects of Gardener cannot be read.
+//! Reason for which gardener-apiserver does not answer, so that objects of Gardener cannot be read, and for which a process
+//! of any component does not answer ([`of_processes`]).
 //!
 //! The host itself answers for faults, Deployments and pods, so the reason can be read without gardener-apiserver.
 
@@ -7,16 +8,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use api::cluster;
-use api::constants::namespace;
+use api::constants::{annotation, namespace};
 use api::core::Project;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
-use api::terrarium::Fault;
+use api::terrarium::{self, ClockStatus, Fault};
 use chrono::{DateTime, SecondsFormat, Utc};
 use controller::{Api, ListOptions};
-use domain::fault::{self, State};
+use domain::fault::{self, Process, State};
 use domain::skew::Component;
 use process::Context;
+use process::participant::CLOCK_NAME;
 
 use crate::upgrade::components::Row;
 
@@ -67,12 +69,10 @@ impl Silence {
             fault::acts_on_processes(fault) && fault.spec.component == name && fault::state(fault, now) == State::Active
         };
         if let Some(fault) = faults.iter().find(is_its) {
-            let (id, kind, until) = (&fault.metadata.name, &fault.spec.kind, fault.spec.until.map(|until| until.0));
-            let end = until.map_or_else(|| "it is cleared".to_owned(), text);
-            let since = text(fault.metadata.creation_timestamp.0);
+            let until = fault.spec.until.map(|until| until.0);
             return Self {
-                reason: Some(format!("fault {id} ({kind}) acts since {since}, until {end}")),
-                remedy: until.map_or_else(|| Remedy::Clear(id.clone()), Remedy::Until),
+                reason: Some(sentence(fault)),
+                remedy: until.map_or_else(|| Remedy::Clear(fault.metadata.name.clone()), Remedy::Until),
             };
         }
         let row = rows.iter().find(|row| row.component == name);
@@ -100,13 +100,48 @@ impl fmt::Display for Silence {
     }
 }
 
+/// Formats an active fault with its duration.
+fn sentence(fault: &Fault) -> String {
+    let (id, kind) = (&fault.metadata.name, &fault.spec.kind);
+    let end = fault.spec.until.map_or_else(|| "it is cleared".to_owned(), |until| text(until.0));
+    format!("fault {id} ({kind}) acts since {}, until {end}", text(fault.metadata.creation_timestamp.0))
+}
+
+/// Returns the sentence about the first of a component's processes that does not answer: an active fault acts on it, or
+/// landscape time waits for its report or no longer does. None: there is no such process. `component`: name of the
+/// Deployment; `pods`: its pods.
+pub async fn of_processes(context: &Context, component: &str, pods: &[Arc<Pod>]) -> Option<String> {
+    let clock = Api::<terrarium::Clock>::all(context, cluster::RUNTIME).get_opt(CLOCK_NAME).await;
+    let faults = Api::<Fault>::all(context, cluster::RUNTIME).list(&ListOptions::default()).await;
+    let faults = faults.map(|(faults, _)| faults).unwrap_or_default();
+    unanswered(component, pods, &faults, &clock.ok()??.status)
+}
+
+fn unanswered(component: &str, pods: &[Arc<Pod>], faults: &[Fault], clock: &ClockStatus) -> Option<String> {
+    let now = clock.now?.0;
+    pods.iter().find_map(|pod| {
+        let at = pod.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
+        let process = Process { component, pod: &pod.metadata.name, seed: cluster::seed(at) };
+        // Participants of the clock have these names.
+        let name = format!("{at}/{}", pod.metadata.name);
+        let acts = |fault: &&Fault| fault::cuts_off(fault, process, Some(at), now);
+        if let Some(fault) = faults.iter().find(acts) {
+            return Some(format!("{name} does not answer: {}", sentence(fault)));
+        }
+        if clock.dropped.contains(&name) {
+            return Some(format!("{name} does not answer: landscape time no longer waits for it"));
+        }
+        clock.waits_for.contains(&name).then(|| format!("{name} does not answer: landscape time waits for it"))
+    })
+}
+
 fn text(instant: DateTime<Utc>) -> String {
     instant.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
 #[cfg(test)]
 mod tests {
-    use apimachinery::meta::Time;
+    use apimachinery::meta::{MicroTime, Time};
 
     use super::*;
 
@@ -130,6 +165,34 @@ mod tests {
             runs: runs.iter().map(|&version| version.to_owned()).collect(),
             wanted: "v1.120.0".to_owned(),
             ..Row::default()
+        }
+    }
+
+    #[test]
+    fn a_process_that_does_not_answer_is_named() {
+        let mut pod = Pod::default();
+        pod.metadata.name = "gardenlet-1".to_owned();
+        pod.metadata.annotations.insert(annotation::CLUSTER.to_owned(), "seed--a".to_owned());
+        let pods = [Arc::new(pod)];
+        let name = "seed--a/gardenlet-1";
+        let partition = fault("component-partition", "gardenlet", None);
+        let acts = "seed--a/gardenlet-1 does not answer: fault f-1 (component-partition) acts since \
+                    2023-07-27T20:00:00Z, until it is cleared";
+        for (faults, dropped, waits_for, expected) in [
+            (vec![], "", "", None),
+            (vec![fault("component-partition", "gardener-scheduler", None)], "seed--b/gardenlet-1", "other", None),
+            (vec![], name, "", Some("seed--a/gardenlet-1 does not answer: landscape time no longer waits for it")),
+            (vec![], "", name, Some("seed--a/gardenlet-1 does not answer: landscape time waits for it")),
+            (vec![partition], name, "", Some(acts)),
+        ] {
+            let clock = ClockStatus {
+                now: Some(MicroTime(at("2023-07-27T20:05:00Z"))),
+                dropped: vec![dropped.to_owned()],
+                waits_for: vec![waits_for.to_owned()],
+                ..ClockStatus::default()
+            };
+            let found = unanswered("gardenlet", &pods, &faults, &clock);
+            assert_eq!(found.as_deref(), expected, "{dropped} {waits_for}");
         }
     }
 

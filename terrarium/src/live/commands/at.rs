@@ -38,18 +38,19 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let Command::Get { question } = &arguments.command;
     block_on(async {
         let past = Past::open(&directory).await?;
-        let answered = match past.find(arguments.place).await {
-            Ok(Revision(0)) => Err(Failure::input("there was nothing yet", "the first revision is 1")),
-            Ok(revision) => match past.time_of(arguments.place, revision).await {
-                Ok(instant) => {
-                    let moment = Moment { revision: revision.0, instant };
-                    question.answer(&past.transport, Some(moment), output).await
-                }
-                Err(failure) => Err(failure),
-            },
-            Err(failure) => Err(failure),
-        };
+        let answered = answer(&past, arguments.place, question, output).await;
         past.close().await?;
         answered
     })
+}
+
+async fn answer(past: &Past, place: Place, question: &Question, output: &mut Output) -> Result<(), Failure> {
+    let revision = past.find(place).await?;
+    if revision == Revision(0) {
+        return Err(Failure::input("there was nothing yet", "the first revision is 1"));
+    }
+    let moment = Moment { revision: revision.0, instant: past.time_of(place, revision).await? };
+    let mut question = question.clone();
+    question.cluster = past.cluster(&question.cluster).await?;
+    question.answer(&past.transport, Some(moment), output).await
 }

@@ -49,7 +49,7 @@ enum Verb {
         #[arg(long)]
         kinds: bool,
         /// Form of the output
-        #[arg(short, long, value_enum, default_value_t, conflicts_with = "kinds")]
+        #[arg(short, long, value_enum, default_value_t)]
         output: Format,
     },
     /// Let something go wrong; prints the fault's ID
@@ -120,8 +120,8 @@ fn span(text: &str) -> Result<TimeDelta, String> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    if let Verb::List { kinds: true, .. } = arguments.verb {
-        return list_kinds(output);
+    if let Verb::List { kinds: true, output: format } = arguments.verb {
+        return list_kinds(format, output);
     }
     if let Verb::Inject(injection) = &arguments.verb {
         // Settings are checked first, since that needs no landscape.
@@ -146,7 +146,15 @@ fn failed(error: &Error) -> Failure {
     Failure::Failed(format!("from server: {error}"))
 }
 
-fn list_kinds(output: &mut Output) -> Result<(), Failure> {
+fn list_kinds(format: Format, output: &mut Output) -> Result<(), Failure> {
+    match format {
+        Format::Name => return KINDS.iter().try_for_each(|kind| output.line(kind.name)),
+        Format::Json | Format::Yaml => {
+            let kinds: Vec<Value> = KINDS.iter().map(kind_object).collect();
+            return print_tree(&json!({ "kinds": kinds }), format, output);
+        }
+        Format::Table | Format::Wide => {}
+    }
     for kind in &KINDS {
         output.line(kind.name)?;
         output.line(&format!("  {}", kind.effect))?;
@@ -166,6 +174,23 @@ fn list_kinds(output: &mut Output) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Returns a kind of fault with the options that select its target, and its settings.
+fn kind_object(kind: &Kind) -> Value {
+    let options: &[&str] = match kind.target {
+        Target::Shoot => &["shoot"],
+        Target::Machine => &["shoot", "pool", "zone", "machine", "node"],
+        Target::Component => &["component"],
+        Target::Seed => &["seed-cluster"],
+    };
+    let setting = |setting: &fault::Setting| {
+        json!({
+            "name": setting.name, "required": setting.is_required, "meaning": setting.meaning, "values": setting.values,
+        })
+    };
+    let settings: Vec<Value> = kind.settings.iter().map(setting).collect();
+    json!({ "name": kind.name, "effect": kind.effect, "options": options, "settings": settings })
 }
 
 async fn list(client: &Client, format: Format, output: &mut Output) -> Result<(), Failure> {
@@ -413,6 +438,17 @@ mod tests {
             .map(|all| all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
             .map_err(|(what, hint)| Failure::input(what, hint));
         assert_eq!(injection.settings(), expected);
+    }
+
+    #[test]
+    fn a_kind_has_its_options_and_settings_as_an_object() {
+        let object = kind_object(fault::kind("task-fails").expect("a kind"));
+        assert_eq!((&object["name"], &object["options"]), (&json!("task-fails"), &json!(["shoot"])));
+        let first = json!({
+            "name": "task", "required": true, "meaning": "name of the task, as in lastOperation.description", "values": [],
+        });
+        assert_eq!(object["settings"][0], first);
+        assert!(KINDS.iter().all(|kind| kind_object(kind)["options"].as_array().is_some_and(|all| !all.is_empty())));
     }
 
     #[test]

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium log`: the history of a landscape, one line per entry.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use api::catalogue;
-use api::cluster;
 use apimachinery::catalogue::ResourceInfo;
 use clap::Args;
 use eventlog::{Entry, Message, Revision};
@@ -16,7 +15,7 @@ use crate::live::ask::kinds;
 use crate::live::history::Past;
 use crate::live::{Which, block_on};
 use crate::output::{Form, Output};
-use ops::history::entry::{ReadEntry, tree};
+use ops::history::entry::ReadEntry;
 use ops::history::writers;
 use ops::instant::{Place, When};
 use ops::names::clusters::NamedCluster;
@@ -61,17 +60,29 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let mut wanted = EntryFilter::of(arguments)?;
     block_on(async {
         let past = Past::open(&directory).await?;
-        let shown = match wanted.of_project(&past).await {
-            Ok(()) => arguments.show(&past, &wanted, output).await,
-            Err(failure) => Err(failure),
-        };
+        let shown = arguments.answer(&past, &mut wanted, output).await;
         past.close().await?;
         shown
     })
 }
 
 impl Arguments {
-    async fn show(&self, past: &Past, wanted: &EntryFilter, output: &mut Output) -> Result<(), Failure> {
+    async fn answer(&self, past: &Past, wanted: &mut EntryFilter, output: &mut Output) -> Result<(), Failure> {
+        wanted.of_project(past).await?;
+        let cluster = match &self.cluster {
+            Some(given) => Some(past.cluster(given).await?.logical()),
+            None => None,
+        };
+        self.show(past, wanted, cluster.as_deref(), output).await
+    }
+
+    async fn show(
+        &self,
+        past: &Past,
+        wanted: &EntryFilter,
+        cluster: Option<&str>,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
         if self.follow && !past.runs() {
             let hint = "leave --follow out, or resume it with `terrarium up`";
             return Err(Failure::input(format!("landscape {} does not run", past.facts.name), hint));
@@ -92,9 +103,8 @@ impl Arguments {
             None => past.head().await?,
             Some(place) => past.find(place).await?,
         };
-        let cluster = self.cluster.as_ref().map(NamedCluster::logical);
         let (mut count, mut actors) = (0_u64, Actors::default());
-        past.each(from, to, cluster.as_deref(), |entry| {
+        past.each(from, to, cluster, |entry| {
             actors.meet(entry);
             count += u64::from(self.print(entry, wanted, output)?);
             Ok(true)
@@ -107,7 +117,7 @@ impl Arguments {
         if !self.follow {
             return Ok(());
         }
-        let mut subscription = past.follow(to, cluster.as_deref())?;
+        let mut subscription = past.follow(to, cluster)?;
         while let Some(message) = subscription.messages.next().await {
             if let Message::Entry(entry) = message {
                 self.print(&entry, wanted, output)?;
@@ -174,22 +184,6 @@ impl Actors {
     }
 }
 
-/// Projects and their namespaces, by the entries of the log.
-async fn projects_of_log(past: &Past) -> Result<Vec<(String, String)>, Failure> {
-    let resource = kinds::find(cluster::GARDEN, "projects")?.log_resource();
-    let mut found = BTreeMap::new();
-    past.each(past.base().await?, past.head().await?, Some(cluster::GARDEN), |entry| {
-        if *entry.key.resource == *resource {
-            let project = tree(&entry.object, entry.revision.0);
-            let namespace = project["spec"]["namespace"].as_str().unwrap_or_default();
-            found.insert(entry.key.name.to_string(), namespace.to_owned());
-        }
-        Ok(true)
-    })
-    .await?;
-    Ok(found.into_iter().collect())
-}
-
 /// Filter of entries by object and writer.
 #[derive(Debug, Default)]
 struct EntryFilter {
@@ -242,7 +236,7 @@ impl EntryFilter {
         let projects = match shoots::projects(&past.transport).await {
             Ok(projects) => projects,
             // If gardener-apiserver does not respond, the Projects are read from the log.
-            Err(_) => projects_of_log(past).await?,
+            Err(_) => past.all_projects().await?,
         };
         let known = projects.into_iter().find(|(project, namespace)| project == named || namespace == named);
         match (known, self.no_kind.take()) {

@@ -66,7 +66,7 @@ struct Process {
     name: String,
     cluster: String,
     version: String,
-    /// Phase of the pod, or the reason for which its container waits.
+    /// Phase of the pod, or the reason for which its container waits; `Joined`: a process without a pod.
     state: String,
     ready: bool,
     restarts: i32,
@@ -212,7 +212,7 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     warnings.extend(unwise(&landscape, &gardener_version, &versions, &gates, &first_forms, profile, now));
     Ok(StatusReport {
         gardener_version,
-        processes: pods.iter().map(process).collect(),
+        processes: pods.iter().map(process).chain(joined(&leases, &pods)).collect(),
         rollouts: if with_rollouts { rollouts(&context).await? } else { Vec::new() },
         head: client.head().await?,
         objects: objects(client).await,
@@ -235,6 +235,24 @@ fn process(pod: &Pod) -> Process {
         trouble: pod.status.conditions.iter().find(|it| it.r#type == HEALTHY).map(|it| it.message.clone()),
         consumption: None,
     }
+}
+
+/// Processes that the host did not start: their Leases are held by no pod.
+fn joined(leases: &[Lease], pods: &[Pod]) -> Vec<Process> {
+    let held = leases.iter().filter_map(|lease| Some((lease.spec.holder_identity.as_ref()?, &lease.metadata)));
+    let by_none = held.filter(|(holder, _)| pods.iter().all(|pod| pod.metadata.name != **holder));
+    let process = |(holder, metadata): (&String, &ObjectMeta)| Process {
+        name: holder.clone(),
+        cluster: cluster::RUNTIME.to_owned(),
+        version: metadata.annotation(annotation::COMPONENT_VERSION).unwrap_or_default().to_owned(),
+        state: "Joined".to_owned(),
+        ready: true,
+        restarts: 0,
+        ended: None,
+        trouble: None,
+        consumption: None,
+    };
+    by_none.map(process).collect()
 }
 
 /// Formats a consumption.

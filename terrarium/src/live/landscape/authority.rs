@@ -8,6 +8,9 @@
 //!
 //! Tokens of ServiceAccounts are signed with the key of the landscape's authority.
 //!
+//! The names of all authorities that a landscape has had are in `pki/made` ([`Made`]), and at each start in the facts of its
+//! log, so that a lost authority is never created again silently.
+//!
 //! They are stored in the landscape's directory, so that kubeconfigs stay valid when the host is restarted. Their keys are
 //! random: the seed of a landscape must not be sufficient to become its administrator. Authorities of shoots are objects of
 //! the landscape, and derived from its seed.
@@ -16,13 +19,15 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use api::cluster::ClusterName;
+use api::cluster::{self, ClusterName};
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::Clock;
+use eventlog::sled::SledLog;
 use process::pki::{Authority, Badge, Key, Leaf, Pair, Validity};
 
 use crate::failure::Failure;
 use crate::live::directory::Directory;
+use crate::live::up;
 
 /// Lifetime of a user's certificate for a cluster, long enough for all advances of the clock.
 const CLUSTER_LIFETIME: TimeDelta = TimeDelta::days(36_500);
@@ -97,11 +102,15 @@ impl LandscapeAuthority {
     }
 
     /// Reads the authority's certificate and key in a directory; `None`: one of them is missing.
+    ///
+    /// # Errors
+    /// One of them is unreadable, or they do not belong together.
     pub(crate) fn read(directory: &Directory) -> Result<Option<Authority>, Failure> {
         let (certificate, key) = (directory.text("pki/ca.crt")?, directory.text("pki/ca.key")?);
         let (Some(certificate), Some(key)) = (certificate, key) else { return Ok(None) };
         let read = Authority::from_pem(&certificate, &key);
-        read.map(Some).map_err(|error| damaged(&format!("{}", directory.join("pki/ca.key").display()), &error))
+        let path = |name: &str| directory.join(name).display().to_string();
+        read.map(Some).map_err(|error| damaged(&[path("pki/ca.crt"), path("pki/ca.key")], &error))
     }
 
     /// Certificate of the authority, as PEM.
@@ -136,10 +145,15 @@ impl LandscapeAuthority {
     }
 }
 
+/// Fact of the log: names of the authorities that the landscape had at its last start, one on each line.
+const FACT: &str = "authorities";
+
 /// Names of the authorities that a landscape has had; a missing one was lost, and is not created again.
 pub(crate) struct Made<'a> {
     directory: &'a Directory,
     names: BTreeSet<String>,
+    /// True if the landscape has listened, and the file of the names is missing or damaged.
+    is_lost: bool,
 }
 
 impl<'a> Made<'a> {
@@ -148,14 +162,73 @@ impl<'a> Made<'a> {
     /// Line of the file that records that the landscape's authority was given up.
     const GIVEN_UP: &'static str = "-ca";
 
-    /// Reads the names of a landscape. A landscape that has listened had an authority, even if the file of the names is
-    /// missing (in a landscape of an earlier version) or was emptied.
+    /// Reads the names of a landscape.
+    ///
+    /// The file of a landscape that has listened has a line for the landscape's authority. Without it the file was lost or
+    /// damaged, or the landscape is of an earlier version: the names are those of the log's facts, of the clusters with
+    /// which each landscape begins, and of the existing files.
     pub(crate) fn of(directory: &'a Directory) -> Result<Self, Failure> {
         let text = directory.text(Self::FILE)?.unwrap_or_default();
         let (given_up, names): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| *line == Self::GIVEN_UP);
-        let is_implied = given_up.is_empty() && directory.has_listened();
-        let names = names.into_iter().chain(is_implied.then_some(LandscapeAuthority::NAME));
-        Ok(Self { directory, names: names.map(str::to_owned).collect() })
+        let mut names: BTreeSet<String> = names.into_iter().map(str::to_owned).collect();
+        let is_lost = given_up.is_empty() && !names.contains(LandscapeAuthority::NAME) && directory.has_listened();
+        if is_lost {
+            names.retain(|name| is_cluster(name));
+            names.extend(Self::expected(directory)?);
+        }
+        Ok(Self { directory, names, is_lost })
+    }
+
+    /// Names of the authorities of a landscape that has listened, without the file of the names.
+    fn expected(directory: &Directory) -> Result<BTreeSet<String>, Failure> {
+        let mut names = BTreeSet::from([LandscapeAuthority::NAME.to_owned()]);
+        let files = std::fs::read_dir(directory.join("pki")).into_iter().flatten().filter_map(Result::ok);
+        let files = files.filter_map(|file| file.file_name().into_string().ok());
+        names.extend(files.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned())));
+        // Damaged facts are reported with the log.
+        let noted = SledLog::facts_in(directory.join("log")).ok().and_then(|mut facts| facts.remove(FACT));
+        match noted.and_then(|noted| String::from_utf8(noted).ok()) {
+            Some(noted) => names.extend(noted.lines().map(str::to_owned)),
+            None => names.extend(directory.facts()?.into_iter().flat_map(|facts| first_clusters(facts.seeds))),
+        }
+        names.retain(|name| name == LandscapeAuthority::NAME || is_cluster(name));
+        Ok(names)
+    }
+
+    /// Writes the file of the names again if it was lost; returns a note about it. Only the process that holds the directory
+    /// may call this.
+    pub(crate) fn restore(&self) -> Result<Option<String>, Failure> {
+        if !self.is_lost {
+            return Ok(None);
+        }
+        let note = format!("{}: written again, with authorities {}", self.loss(), self.listed());
+        self.directory.write(Self::FILE, &self.lines())?;
+        Ok(Some(note))
+    }
+
+    /// Describes the loss of the file of the names; `None`: it is intact.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.is_lost.then(|| self.loss())
+    }
+
+    fn loss(&self) -> String {
+        let path = self.directory.join(Self::FILE);
+        let state = if path.exists() { "lacks the landscape's authority" } else { "is missing" };
+        format!("{} {state}", path.display())
+    }
+
+    fn listed(&self) -> String {
+        self.names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Names, one on each line.
+    fn lines(&self) -> String {
+        self.names.iter().flat_map(|name| [name.as_str(), "\n"]).collect()
+    }
+
+    /// Returns the names as a fact of the log, in case their file is lost.
+    pub(crate) fn fact(&self) -> (String, Vec<u8>) {
+        (FACT.to_owned(), self.lines().into_bytes())
     }
 
     /// True if the landscape has had the authority.
@@ -172,13 +245,12 @@ impl<'a> Made<'a> {
         self.names.iter().map(String::as_str).filter(is_lost).collect()
     }
 
-    /// Adds a name.
+    /// Adds a name. A lost file is not written: [`Made::restore`] does, and finds the name by its authority's file.
     fn note(&self, name: &str) -> Result<(), Failure> {
-        let is_there = self.directory.join(Self::FILE).exists();
-        let before = self.names.iter().filter(|_| !is_there).map(String::as_str);
-        let new = Some(name).filter(|name| !self.has(name));
-        let names: Vec<&str> = before.chain(new).collect();
-        if names.is_empty() { Ok(()) } else { self.directory.append(Self::FILE, &(names.join("\n") + "\n")) }
+        if self.is_lost || self.has(name) {
+            return Ok(());
+        }
+        self.directory.append(Self::FILE, &format!("{name}\n"))
     }
 
     /// Removes names, so that their authorities are created again.
@@ -190,6 +262,17 @@ impl<'a> Made<'a> {
         let lines: Vec<&str> = kept.map(String::as_str).chain(given_up).flat_map(|name| [name, "\n"]).collect();
         self.directory.write(Self::FILE, &lines.concat())
     }
+}
+
+/// Clusters whose authorities are created before a landscape first listens; `seeds`: number of its Seeds.
+pub(crate) fn first_clusters(seeds: u32) -> Vec<String> {
+    let seeds = up::seed_names(seeds).into_iter().map(|name| cluster::of_seed(&name));
+    [cluster::RUNTIME.to_owned(), cluster::GARDEN.to_owned()].into_iter().chain(seeds).collect()
+}
+
+/// True if the landscape issues certificates for the users of the cluster with this name.
+fn is_cluster(name: &str) -> bool {
+    !matches!(ClusterName::parse(name), None | Some(ClusterName::Shoot(_)))
 }
 
 /// File of a cluster's authority.
@@ -207,9 +290,13 @@ fn lost(directory: &Directory, names: &[impl AsRef<str>]) -> Failure {
     )
 }
 
-/// Returns a failure for unreadable keys, with the remedy.
-fn damaged(path: &str, error: &process::pki::PkiError) -> Failure {
-    Failure::input(format!("{path}: {error}"), "restore it from a copy; `terrarium doctor --fix` has new keys made")
+/// Returns a failure for unusable keys, with the remedy.
+fn damaged(paths: &[String], error: &process::pki::PkiError) -> Failure {
+    let (it, copy) = if paths.len() == 1 { ("it", "a copy") } else { ("both", "the same copy") };
+    Failure::input(
+        format!("{}: {error}", paths.join(" and ")),
+        format!("restore {it} from {copy}; `terrarium doctor --fix` has new keys made"),
+    )
 }
 
 /// Creates a new authority by which servers behind a host recognize it, as PEM, and the host's own certificate. Both are
@@ -242,7 +329,7 @@ impl ClusterAuthorities {
     /// Returns the authority of a cluster, by its name in paths, and creates it at first use. `None`: the landscape does not
     /// issue certificates for the cluster's users.
     pub(crate) fn authority(&self, cluster: &str) -> Result<Option<Authority>, Failure> {
-        if matches!(ClusterName::parse(cluster), None | Some(ClusterName::Shoot(_))) {
+        if !is_cluster(cluster) {
             return Ok(None);
         }
         let failed = |error: process::pki::PkiError| Failure::Failed(error.to_string());
@@ -260,7 +347,7 @@ impl ClusterAuthorities {
             return Err(lost(&self.directory, &[file]));
         };
         let read = Authority::from_pem(&certificate, &key);
-        let read = read.map_err(|error| damaged(&self.directory.join(&file).display().to_string(), &error))?;
+        let read = read.map_err(|error| damaged(&[self.directory.join(&file).display().to_string()], &error))?;
         made.note(cluster)?;
         Ok(Some(read))
     }
@@ -315,6 +402,57 @@ mod tests {
         let names = fs::read_dir(directory.join("pki")).expect("there").map(|file| file.expect("there").file_name());
         let names: BTreeSet<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
         assert_eq!(names, ["garden.json", "made"].map(str::to_owned).into());
+        let _ = fs::remove_dir_all(directory.path());
+    }
+
+    #[test]
+    fn a_lost_list_of_authorities_is_restored() {
+        let directory = directory("list");
+        let authorities = ClusterAuthorities::of(&directory, DateTime::UNIX_EPOCH + TimeDelta::days(1));
+        LandscapeAuthority::make(&directory).expect("a new landscape");
+        for cluster in ["garden", "runtime", "seed--a"] {
+            authorities.authority(cluster).expect("a new landscape");
+        }
+        assert_eq!(Made::of(&directory).expect("readable").restore(), Ok(None), "it is intact");
+        fs::write(directory.join("clock"), "").expect("written");
+        fs::create_dir(directory.join("log")).expect("created");
+        let log = SledLog::open(directory.join("log"), eventlog::sled::Options::default()).expect("a new log");
+        log.set_facts([Made::of(&directory).expect("readable").fact()]).expect("written");
+        drop(log);
+        let pem = fs::read(directory.join("pki/seed--a.json")).expect("there");
+        for text in [None, Some(""), Some("c"), Some("garden\n")] {
+            match text {
+                None => fs::remove_file(directory.join("pki/made")).expect("there"),
+                Some(text) => fs::write(directory.join("pki/made"), text).expect("written"),
+            }
+            fs::remove_file(directory.join("pki/seed--a.json")).expect("there");
+            // Also before the list is written again.
+            for _ in 0..2 {
+                let refused = authorities.authority("seed--a").map(drop).expect_err("lost").to_string();
+                assert!(refused.contains("pki/seed--a.json is missing"), "{text:?}: {refused}");
+                authorities.authority("garden").expect("there");
+                assert_eq!(Made::of(&directory).expect("readable").lost(), ["seed--a"], "{text:?}");
+                let note = Made::of(&directory).expect("readable").restore().expect("written");
+                let expected = "written again, with authorities ca, garden, runtime, seed--a";
+                assert!(note.is_none_or(|note| note.contains("pki/made ") && note.ends_with(expected)), "{text:?}");
+            }
+            fs::write(directory.join("pki/seed--a.json"), &pem).expect("written");
+            assert_eq!(Made::of(&directory).expect("readable").trouble(), None, "{text:?}");
+            authorities.authority("seed--a").expect("there");
+        }
+        let _ = fs::remove_dir_all(directory.path());
+    }
+
+    #[test]
+    fn a_key_of_another_certificate_is_refused() {
+        let directory = directory("pair");
+        LandscapeAuthority::make(&directory).expect("a new landscape");
+        let key = Key::transport().expect("a key").pem();
+        fs::write(directory.join("pki/ca.key"), key).expect("written");
+        let refused = LandscapeAuthority::make(&directory).expect_err("not a pair");
+        let text = refused.to_string();
+        assert!(text.contains("pki/ca.crt and ") && text.contains("pki/ca.key: the key does not belong"), "{text}");
+        assert_eq!(refused.hint(), "restore both from the same copy; `terrarium doctor --fix` has new keys made");
         let _ = fs::remove_dir_all(directory.path());
     }
 

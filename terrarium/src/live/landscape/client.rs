@@ -107,9 +107,7 @@ impl Client {
             Ok(usual) => usual,
             Err(error) => return Err(self.explained(error.into()).await),
         };
-        if usual != *given {
-            process::child::say(&format!("note: {given} is shoot/{usual}"));
-        }
+        note_usual(given, &usual);
         Ok(usual)
     }
 
@@ -226,6 +224,13 @@ impl Client {
             return Err(failed(String::from_utf8_lossy(&body).trim().to_owned()));
         }
         serde_json::from_slice(&body).map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// Prints the usual name of a Shoot if another form was given.
+pub(crate) fn note_usual(given: &ShootName, usual: &ShootName) {
+    if usual != given {
+        process::child::say(&format!("note: {given} is shoot/{usual}"));
     }
 }
 

@@ -337,10 +337,43 @@ fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
         return Ok(empty.as_object().cloned().unwrap_or_default());
     }
     match yaml::from_str(&text) {
-        Ok(Value::Object(file)) => Ok(file),
+        Ok(Value::Object(file)) => match unlike(&file) {
+            None => Ok(file),
+            Some(why) => Err(unreadable(path, &why)),
+        },
         Ok(_) => Err(unreadable(path, "it is no mapping")),
         Err(error) => Err(unreadable(path, &error.to_string())),
     }
+}
+
+/// Returns the first field that kubectl cannot read because of its type; `None`: there is none. A field without a value,
+/// and an entry without one, are empty for kubectl.
+fn unlike(file: &Map<String, Value>) -> Option<String> {
+    let is_text = |value: &Value| value.is_null() || value.is_string();
+    let is_map = |value: &Value| value.is_null() || value.is_object();
+    if file.get("current-context").is_some_and(|name| !is_text(name)) {
+        return Some("current-context is no text".to_owned());
+    }
+    LISTS.into_iter().find_map(|(list, field)| {
+        let entries = match file.get(list)? {
+            Value::Null => return None,
+            Value::Array(entries) => entries,
+            _ => return Some(format!("{list} is no list")),
+        };
+        entries.iter().enumerate().find_map(|(index, entry)| {
+            let place = format!("{list}[{index}]");
+            let of = |name: &str| entry.get(name).unwrap_or(&Value::Null);
+            if !is_map(entry) {
+                Some(format!("{place} is no mapping"))
+            } else if !is_text(of("name")) {
+                Some(format!("{place}.name is no text"))
+            } else if !is_map(of(field)) {
+                Some(format!("{place}.{field} is no mapping"))
+            } else {
+                None
+            }
+        })
+    })
 }
 
 fn unreadable(path: &Path, why: &str) -> Failure {
@@ -472,6 +505,32 @@ mod tests {
         merge(&path, &of(&two), false).expect("written");
         unmerge(&path, "a", &two).expect("written");
         assert!(!path.exists());
+        fs::remove_dir_all(folder).expect("ours");
+    }
+
+    #[test]
+    fn fields_of_another_type_are_refused_and_kept() {
+        let folder = std::env::temp_dir().join(format!("terrarium-kubeconfig-types-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        let path = folder.join("config");
+        for (text, why) in [
+            ("clusters: 5\n", Some("clusters is no list")),
+            ("users: hello\n", Some("users is no list")),
+            ("contexts: [{name: a}, 5]\n", Some("contexts[1] is no mapping")),
+            ("contexts: [{name: 5}]\n", Some("contexts[0].name is no text")),
+            ("clusters: [{name: a, cluster: x}]\n", Some("clusters[0].cluster is no mapping")),
+            ("users: [{name: a, user: []}]\n", Some("users[0].user is no mapping")),
+            ("current-context: [a]\n", Some("current-context is no text")),
+            ("clusters:\nusers: []\ncontexts: [{name: a}]\ncurrent-context:\n", None),
+        ] {
+            fs::write(&path, text).expect("ours");
+            let found = check(&path, "a", &folder).map_err(|failure| failure.to_string());
+            let expected = why.map_or(Ok(()), |why| Err(format!("{} is no kubeconfig: {why}", path.display())));
+            assert_eq!(found, expected, "{text}");
+            let merged = merge(&path, &config("terrarium-a"), false).map(drop);
+            assert_eq!(merged.map_err(|failure| failure.exit_code()), why.map_or(Ok(()), |_| Err(2)), "{text}");
+            assert_eq!(fs::read_to_string(&path).expect("there") == text, why.is_some(), "{text}");
+        }
         fs::remove_dir_all(folder).expect("ours");
     }
 

@@ -39,7 +39,7 @@ use process::panics::say_panics;
 use process::pki::Badge;
 
 use crate::failure::Failure;
-use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
+use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, Made, first_clusters, front_proxy};
 use crate::live::binaries::{Binaries, ComponentForms};
 use crate::live::bootstrap;
 use crate::live::clock_file::{Turn, dial, doubt, time};
@@ -47,7 +47,7 @@ use crate::live::components::run_inside;
 use crate::live::dashboard::mount::Mount;
 use crate::live::directory::{Directory, Facts, HOST, HostFile};
 use crate::live::start::Start;
-use crate::live::{Which, executable, kubeconfig, owner, running, up, writes};
+use crate::live::{Which, executable, kubeconfig, owner, running, writes};
 use ops::spelling::counted;
 
 /// Maximum wall time until the started processes have ended after the directory was removed.
@@ -141,6 +141,10 @@ fn live(directory: &Directory, parent: Option<&Path>, arguments: Start) -> Resul
         let now = live.clock().now();
         turn(now);
         live.stop().await;
+        // Clusters of Seeds that joined since the start have authorities, too.
+        if let Err(failure) = log.note_authorities(directory) {
+            process::child::say(&format!("warning: {failure}"));
+        }
         let closed = log.close().await;
         // Entries that were written meanwhile are later.
         turn(now.max(log.last_time()));
@@ -188,11 +192,12 @@ fn discard_damaged(directory: &Directory) -> Result<(), Failure> {
 /// Creates the keys of a new landscape; returns the certificate of its authority. Only the process that holds the directory
 /// creates keys for others, and does so before it listens.
 fn make_keys(directory: &Directory, facts: &Facts) -> Result<String, Failure> {
+    if let Some(note) = Made::of(directory)?.restore()? {
+        process::child::say(&format!("note: {note}"));
+    }
     let landscape = LandscapeAuthority::make(directory)?;
     let authorities = ClusterAuthorities::of(directory, facts.start_time);
-    let seeds = up::seed_names(facts.seeds);
-    let seeds = seeds.iter().map(|name| cluster::of_seed(name));
-    for cluster in [cluster::RUNTIME.to_owned(), cluster::GARDEN.to_owned()].into_iter().chain(seeds) {
+    for cluster in first_clusters(facts.seeds) {
         authorities.authority(&cluster)?;
     }
     Ok(landscape.certificate().to_owned())
@@ -283,6 +288,13 @@ impl Log {
         let landscape = serde_json::to_vec(facts).map_err(|error| Failure::Failed(error.to_string()))?;
         log.set_facts([(FACTS.to_owned(), landscape)])
             .map_err(|error| Failure::Failed(format!("cannot write to the log: {error}")))
+    }
+
+    /// Records the names of the landscape's authorities, in case their own file is lost.
+    fn note_authorities(&self, directory: &Directory) -> Result<(), Failure> {
+        let Self::Sled(log) = self else { return Ok(()) };
+        let noted = log.set_facts([Made::of(directory)?.fact()]);
+        noted.map_err(|error| Failure::Failed(format!("cannot write to the log: {error}")))
     }
 
     /// Landscape time of the last entry: time never goes back before it.
@@ -390,6 +402,7 @@ async fn start(
 ) -> Result<(Live, Facts, Turn), Failure> {
     let authority = LandscapeAuthority::of(directory)?;
     let start = log.start(&facts)?;
+    log.note_authorities(directory)?;
     let usual = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let names: Vec<String> = usual.into_iter().chain([facts.bind.to_string()]).chain(facts.san.clone()).collect();
     let (front_proxies, front_proxy) = front_proxy(instance::FRONT_PROXY)?;

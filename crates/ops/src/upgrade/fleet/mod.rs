@@ -53,6 +53,8 @@ pub struct Fleet {
     pub crashes: Vec<Crash>,
     /// Components that are not started, with the reason; empty for files.
     pub absent: Vec<String>,
+    /// Components whose processes have started and do not run yet, with the reason; empty for files.
+    pub pending: Vec<String>,
     /// Notes about ignored input, with the reason.
     pub notes: Vec<String>,
 }

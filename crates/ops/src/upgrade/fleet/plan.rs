@@ -12,7 +12,8 @@ use crate::manifests::Origin;
 use crate::spelling::nearest;
 
 /// Keys of a plan. `start` and `steps` are read; the others are output of `upgrade plan`.
-pub(super) const KEYS: [&str; 5] = ["start", "steps", "notes", "minors", "stepsBack"];
+pub(super) const KEYS: [&str; 8] =
+    ["start", "steps", "notes", "minors", "stepsBack", "absent", "pending", "notStarted"];
 /// Keys of a step.
 const STEP_KEYS: [&str; 5] = ["component", "instance", "from", "to", "waitFor"];
 
@@ -203,6 +204,7 @@ mod tests {
              extension local 1.36.0 v1.37.0 12; gardener-scheduler 1.120 1.121.0 13",
         );
         check("start:\nsteps:\n", "");
+        check("start:\nsteps:\nabsent: []\npending: []\nnotStarted: []\n", "");
     }
 
     #[test]

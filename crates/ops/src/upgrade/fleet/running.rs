@@ -41,6 +41,8 @@ pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
     fleet.shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default().iter().map(versions_of).collect();
     let (deployments, pods) = deployed(context).await?;
     fleet.crashes = crashes(&deployments, &pods);
+    let rows = deployments.iter().map(|deployment| Row::of(deployment, &pods));
+    fleet.pending = rows.filter_map(|row| row.pending(&fleet.landscape)).collect();
     fleet.absent = absent(context, &deployments, &fleet.landscape).await?;
     fleet.first_hash_forms = first_hash_pools(context).await?;
     Ok(fleet)

@@ -13,7 +13,7 @@ mod windows;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::{Args, Subcommand};
-use clock::{Clock, TimerClass};
+use clock::{Clock, END, TimerClass};
 use host::clock_object;
 use host::clock_service::ClockState;
 use host::timekeeper::{Absence, Mode, WaitsFor};
@@ -354,6 +354,7 @@ pub(crate) fn summary(state: &ClockState) -> String {
 
 /// Obstacles of landscape time, and the reason for which it stands.
 pub(crate) fn waits(state: &ClockState) -> Vec<String> {
+    let ended = (state.now >= END).then(|| "  stopped: landscape time has ended".to_owned());
     let stopped = state.live_lock.iter().map(|lock| format!("  stopped: {lock}; `terrarium clock resume` goes on"));
     let participants = state.waits_for.participants.iter().map(|name| format!("  waits for {name}"));
     let holds = state.waits_for.holds.iter().map(|hold| format!("  held for {hold}"));
@@ -363,7 +364,7 @@ pub(crate) fn waits(state: &ClockState) -> Vec<String> {
         let until = until.map_or_else(|| "now".to_owned(), time);
         format!("  without {name} from {} to {until}: what it was to do then is missing", time(*since))
     });
-    stopped.chain(participants).chain(holds).chain(dropped).chain(absences).collect()
+    ended.into_iter().chain(stopped).chain(participants).chain(holds).chain(dropped).chain(absences).collect()
 }
 
 /// Names of the obstacles of landscape time, without the participant `own`.

@@ -98,6 +98,11 @@ struct Component {
     cluster: Option<NamedCluster>,
 }
 
+/// Components that have a configuration.
+pub(crate) fn configured() -> impl Iterator<Item = Program> {
+    Program::ALL.into_iter().filter(|program| !matches!(program, Program::Operator | Program::ProviderLocal))
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
@@ -169,11 +174,9 @@ struct Target {
 
 impl Target {
     async fn find(client: &Client, component: &Component) -> Result<Self, Failure> {
-        let is_configured = |program: &Program| !matches!(program, Program::Operator | Program::ProviderLocal);
-        let all = || Program::ALL.into_iter().filter(is_configured);
         let is_it = |program: &Program| components::is_meant(&component.name, program.name());
-        let program = all().find(is_it).ok_or_else(|| {
-            let hint = nearest(&component.name, all().map(Program::name));
+        let program = configured().find(is_it).ok_or_else(|| {
+            let hint = nearest(&component.name, configured().map(Program::name));
             Failure::input(format!("there is no component `{}`", component.name), hint)
         })?;
         let cluster = match (&component.cluster, program.is_of_seed()) {

@@ -63,6 +63,15 @@ pub(super) fn keys(directory: &Directory, facts: &Facts, fix: bool) -> Result<Fi
         wrong.extend(failure.map(|failure| (Vec::new(), failure)));
     }
     if wrong.is_empty() {
+        if fix
+            && !directory.is_held()?
+            && let Some(note) = made.restore()?
+        {
+            return Ok(Finding::ok("keys", note));
+        }
+        if let Some(trouble) = made.trouble() {
+            return Ok(Finding::warning("keys", trouble, "`terrarium up` writes it again"));
+        }
         return Ok(Finding::ok("keys", format!("of the landscape, and of {} clusters", clusters.len())));
     }
     let what: Vec<String> = wrong.iter().map(|(_, failure)| failure.to_string()).collect();

@@ -11,9 +11,11 @@
 //!
 //! **Tour.** [`Past`] the log. Formatting of entries is in [`ops::history`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use api::cluster;
 use chrono::{DateTime, Utc};
 use clock::{Clock, Random, SimulatedClock};
 use eventlog::{Entry, EventLog, ReadError, Revision, Snapshot, Subscription};
@@ -25,12 +27,16 @@ use process::https::Lasting;
 use process::{Tasks, Transport, User};
 
 use crate::failure::Failure;
+use crate::live::ask::kinds;
 use crate::live::bootstrap;
-use crate::live::client::Client;
+use crate::live::client::{Client, note_usual};
 use crate::live::clock_file::time;
 use crate::live::directory::{Directory, Facts, Held};
 use crate::live::host::{Log, recovered};
+use ops::history::entry::tree;
 use ops::instant::Place;
+use ops::names::clusters::NamedCluster;
+use ops::names::shoots::{self, ShootName};
 use ops::past::moment::{self, NoMoment};
 
 /// Number of revisions in one read.
@@ -157,6 +163,55 @@ impl Past {
             at = end;
         }
         Ok(())
+    }
+
+    /// Returns a cluster by its usual name, also one that exists only in the log; prints the name of a Shoot that was given
+    /// in another form.
+    ///
+    /// # Errors
+    /// Neither the landscape nor its log has the cluster.
+    pub(crate) async fn cluster(&self, given: &NamedCluster) -> Result<NamedCluster, Failure> {
+        let usual = match given {
+            NamedCluster::Shoot(shoot) => NamedCluster::Shoot(self.shoot(shoot).await?),
+            other => other.clone(),
+        };
+        let Err(unknown) = usual.must_exist(&self.transport).await else { return Ok(usual) };
+        let mut is_known = false;
+        self.each(self.base().await?, self.head().await?, Some(&usual.logical()), |_| {
+            is_known = true;
+            Ok(false)
+        })
+        .await?;
+        if is_known { Ok(usual) } else { Err(unknown.into()) }
+    }
+
+    /// Returns the usual name of a Shoot by the Projects of the landscape, or else of its log; prints it if another form was
+    /// given.
+    async fn shoot(&self, given: &ShootName) -> Result<ShootName, Failure> {
+        // If gardener-apiserver does not respond, the Projects are read from the log.
+        let current = shoots::projects(&self.transport).await.unwrap_or_default();
+        let usual = match given.usual_among(&current) {
+            Some(usual) => usual,
+            None => given.usual_among(&self.all_projects().await?).unwrap_or_else(|| given.clone()),
+        };
+        note_usual(given, &usual);
+        Ok(usual)
+    }
+
+    /// Returns Projects and their namespaces, by the entries of the log.
+    pub(crate) async fn all_projects(&self) -> Result<Vec<(String, String)>, Failure> {
+        let resource = kinds::find(cluster::GARDEN, "projects")?.log_resource();
+        let mut found = BTreeMap::new();
+        self.each(self.base().await?, self.head().await?, Some(cluster::GARDEN), |entry| {
+            if *entry.key.resource == *resource {
+                let project = tree(&entry.object, entry.revision.0);
+                let namespace = project["spec"]["namespace"].as_str().unwrap_or_default();
+                found.insert(entry.key.name.to_string(), namespace.to_owned());
+            }
+            Ok(true)
+        })
+        .await?;
+        Ok(found.into_iter().collect())
     }
 
     /// Subscribes to the entries after a revision.

@@ -12,9 +12,11 @@ use api::kubernetes::core::Pod;
 use api::operator::Garden;
 use controller::{Api, ListOptions};
 use domain::garden::components::Program;
+use domain::garden::rollout::is_end_of_landscape;
 use domain::profile::Profile;
+use domain::skew::Landscape;
 use host::registry;
-use ops::upgrade::components::crashes;
+use ops::upgrade::components::{crashes, pods_of};
 
 use crate::live::client::Client;
 
@@ -29,6 +31,7 @@ pub(in crate::live) async fn missing(
 }
 
 /// Condition that is not met.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
     /// May be met later.
     Yet(String),
@@ -43,32 +46,16 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
     let has_operator = client.facts.operator == Some(true);
     let deployments: Vec<Arc<Deployment>> = deployments.into_iter().map(Arc::new).collect();
     let lacks = lacks(&deployments, has_operator, client.facts.seeds as usize);
-    for deployment in deployments {
-        let wanted = deployment.spec.replicas.unwrap_or(1);
-        if deployment.status.available_replicas < wanted {
-            let labels = ListOptions::labelled(&format!("role={}", deployment.metadata.name));
-            let (pods, _) = Api::<Pod>::all(context, "*").list(&labels).await?;
-            let pods: Vec<Arc<Pod>> = pods.into_iter().map(Arc::new).collect();
-            let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
-            let (leases, _) = leases.list(&ListOptions::default()).await?;
-            let running = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
-            let profile = Profile::named(&client.facts.profile).unwrap_or_default();
-            // A process that was refused because of another process that has ended since is started again.
-            let ended = crashes(std::slice::from_ref(&deployment), &pods);
-            let refused = ended.iter().find(|crash| crash.is_refused() && crash.is_lasting(&running, profile));
-            if let Some(refused) = refused {
-                let line = refused.line.trim_start_matches("Error: ");
-                return Ok(Some(Missing::Refused(format!("{} did not start: {line}", deployment.metadata.name))));
-            }
-            let containers = || pods.iter().filter_map(|pod| pod.status.container_statuses.first());
-            let words = containers().find_map(|container| {
-                let last = container.last_state.terminated.as_ref();
-                let waiting = container.state.waiting.as_ref();
-                last.map(|last| last.message.clone())
-                    .or_else(|| Some(format!("{}: {}", waiting?.reason, waiting?.message)))
-            });
-            let name = &deployment.metadata.name;
-            return yet(words.map_or_else(|| name.clone(), |words| format!("{name}:\n{words}")));
+    let unavailable: Vec<Arc<Deployment>> = deployments.into_iter().filter(|one| is_unavailable(one)).collect();
+    if !unavailable.is_empty() {
+        let (pods, _) = Api::<Pod>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await?;
+        let pods: Vec<Arc<Pod>> = pods.into_iter().map(Arc::new).collect();
+        let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
+        let (leases, _) = leases.list(&ListOptions::default()).await?;
+        let running = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
+        let profile = Profile::named(&client.facts.profile).unwrap_or_default();
+        if let Some(missing) = first_unavailable(&unavailable, &pods, &running, profile) {
+            return Ok(Some(missing));
         }
     }
     if has_operator && let Some(what) = garden_lacks(context).await? {
@@ -96,6 +83,39 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
     if ready < wanted { yet(format!("{ready} of {wanted} Seeds")) } else { Ok(None) }
 }
 
+fn is_unavailable(deployment: &Deployment) -> bool {
+    deployment.status.available_replicas < deployment.spec.replicas.unwrap_or(1)
+}
+
+/// Reason for which some Deployments are unavailable: a process that is refused, else one that fails, since others may only
+/// wait for it, else the first one.
+fn first_unavailable(
+    deployments: &[Arc<Deployment>],
+    pods: &[Arc<Pod>],
+    running: &Landscape,
+    profile: Profile,
+) -> Option<Missing> {
+    let crashes_of = |deployment: &Arc<Deployment>| crashes(std::slice::from_ref(deployment), pods);
+    // A process that was refused because of another process that has ended since is started again.
+    let ended: Vec<_> = deployments.iter().flat_map(crashes_of).collect();
+    if let Some(refused) = ended.iter().find(|crash| crash.is_refused() && crash.is_lasting(running, profile)) {
+        let line = refused.line.trim_start_matches("Error: ");
+        return Some(Missing::Refused(format!("{} did not start: {line}", refused.component)));
+    }
+    let fails = |deployment: &&Arc<Deployment>| !crashes_of(deployment).is_empty();
+    let deployment = deployments.iter().find(fails).or_else(|| deployments.first())?;
+    let own = pods_of(deployment, pods);
+    let words = own.iter().filter_map(|pod| pod.status.container_statuses.first()).find_map(|container| {
+        let last = container.last_state.terminated.as_ref().filter(|last| !is_end_of_landscape(last));
+        let waiting = container.state.waiting.as_ref();
+        last.map(|last| last.message.clone()).or_else(|| Some(format!("{}: {}", waiting?.reason, waiting?.message)))
+    });
+    let name = &deployment.metadata.name;
+    let wanted = deployment.spec.replicas.unwrap_or(1);
+    let counts = || format!("{name}: {} of {wanted} instances are available", deployment.status.available_replicas);
+    Some(Missing::Yet(words.map_or_else(counts, |words| format!("{name}:\n{words}"))))
+}
+
 /// First component without its Deployments; `seeds`: number of Seeds that have a gardenlet and an extension each.
 fn lacks(deployments: &[Arc<Deployment>], has_operator: bool, seeds: usize) -> Option<String> {
     let of_seed = Program::ALL.into_iter().filter(|program| program.is_of_seed());
@@ -115,4 +135,74 @@ async fn garden_lacks(context: &process::Context) -> Result<Option<String>, cont
         Some(operation) => Some(format!("Garden {name}: {}", operation.description)),
         None => Some(format!("Garden {name}: no gardener-operator reconciles it")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use api::constants::annotation;
+    use domain::garden::rollout::{STOPPED, UNOBSERVED};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read<T: serde::de::DeserializeOwned>(tree: Value) -> Arc<T> {
+        Arc::new(serde_json::from_value(tree).expect("an object"))
+    }
+
+    fn deployment(name: &str) -> Arc<Deployment> {
+        let labels = json!({ "app": "gardener", "role": name });
+        let containers = json!([{ "name": name, "image": "gardener/image:v1.122.0" }]);
+        read(json!({
+            "metadata": { "name": name, "annotations": { annotation::CLUSTER: "runtime" } },
+            "spec": {
+                "replicas": 1, "selector": { "matchLabels": labels }, "template": { "spec": { "containers": containers } },
+            },
+        }))
+    }
+
+    fn pod(name: &str, container: &Value) -> Arc<Pod> {
+        read(json!({
+            "metadata": {
+                "name": format!("{name}-1"), "labels": { "app": "gardener", "role": name },
+                "annotations": { annotation::CLUSTER: "runtime" },
+            },
+            "spec": { "containers": [{ "name": name, "image": "gardener/image:v1.122.0" }] },
+            "status": { "containerStatuses": [container] },
+        }))
+    }
+
+    fn ended(code: i32, reason: &str, message: &str) -> Value {
+        json!({
+            "state": { "running": {} }, "restartCount": 4,
+            "lastState": { "terminated": { "exitCode": code, "reason": reason, "message": message } },
+        })
+    }
+
+    /// Containers of gardener-admission-controller and gardener-apiserver; the condition that is not met.
+    #[test]
+    fn a_refused_component_is_named_before_those_that_wait() {
+        let line = "Error: failed verifying Gardener version: no [rule=T2, component=gardener-apiserver, \
+                    version=v1.122.0, against=1.120.0]";
+        let refused =
+            Missing::Refused(format!("gardener-apiserver did not start: {}", line.trim_start_matches("Error: ")));
+        let yet = |text: &str| Missing::Yet(text.to_owned());
+        let (waits, stopped) = (json!({ "state": { "running": {} } }), ended(0, "Completed", STOPPED));
+        let killed = ended(137, UNOBSERVED, "the host before, process 7, was killed");
+        for (admission, apiserver, expected) in [
+            (stopped.clone(), ended(3, "Error", line), refused.clone()),
+            (killed.clone(), ended(3, "Error", line), refused),
+            (killed.clone(), ended(1, "Error", "error: no"), yet("gardener-apiserver:\nerror: no")),
+            (stopped, killed, yet("gardener-admission-controller: 0 of 1 instances are available")),
+            (
+                json!({ "state": { "waiting": { "reason": "ImagePullBackOff", "message": "m" } } }),
+                waits,
+                yet("gardener-admission-controller:\nImagePullBackOff: m"),
+            ),
+        ] {
+            let names = ["gardener-admission-controller", "gardener-apiserver"];
+            let pods = [pod(names[0], &admission), pod(names[1], &apiserver)];
+            let found = first_unavailable(&names.map(deployment), &pods, &Landscape::default(), Profile::Documents);
+            assert_eq!(found, Some(expected), "{admission} {apiserver}");
+        }
+    }
 }

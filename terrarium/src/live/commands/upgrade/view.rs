@@ -20,8 +20,9 @@ use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Landscape, library};
 use domain::upgrade::Plan;
 use host::registry;
-use ops::upgrade::components::{Defect, Row, State, crashes, end_of, missing, pods_of, problem, rolls};
+use ops::upgrade::components::{Defect, Row, State, crashes, end_of, given_up, missing, obstacle, pods_of, problem};
 use ops::upgrade::fleet;
+use ops::upgrade::silence;
 use ops::upgrade::skew;
 use process::{Context, watch};
 use serde_json::json;
@@ -280,12 +281,33 @@ impl View {
 
     /// Waits until a move is done or impossible, or nothing has changed for `unchanged_for`.
     pub(super) async fn wait(&self, next: &Move, unchanged_for: TimeDelta) -> State {
-        self.until(unchanged_for, || self.state(next)).await
+        match self.until(unchanged_for, || self.state(next)).await {
+            State::Waits(why) => self.explained(why, &self.deployments_of(next)).await,
+            state => state,
+        }
     }
 
     /// Waits until no component works on the Garden.
     pub(super) async fn garden_is_reconciled(&self, unchanged_for: TimeDelta) -> State {
-        self.until(unchanged_for, || self.garden_state()).await
+        let state = self.until(unchanged_for, || self.garden_state()).await;
+        let State::Waits(why) = state else { return state };
+        let is_operator = |deployment: &Arc<Deployment>| deployment.metadata.name == Component::Operator.name();
+        let operator: Vec<Arc<Deployment>> = self.deployments.list().into_iter().filter(is_operator).collect();
+        self.explained(why, &operator).await
+    }
+
+    /// State after a wait in which nothing has changed: adds the process of some Deployments that does not start or answer.
+    async fn explained(&self, why: String, deployments: &[Arc<Deployment>]) -> State {
+        let pods = self.pods.list();
+        let mut unanswered = None;
+        for deployment in deployments {
+            let own = pods_of(deployment, &pods);
+            unanswered = silence::of_processes(&self.context, &deployment.metadata.name, &own).await;
+            if unanswered.is_some() {
+                break;
+            }
+        }
+        given_up(why, deployments, &pods, unanswered)
     }
 
     async fn until(&self, unchanged_for: TimeDelta, look: impl Fn() -> State) -> State {
@@ -363,7 +385,8 @@ impl View {
         {
             return State::Failed(why);
         }
-        if let Some(waits) = deployments.iter().find_map(|deployment| rolls(deployment, &self.pods.list(), &next.to)) {
+        let pods = self.pods.list();
+        if let Some(waits) = deployments.iter().find_map(|deployment| obstacle(deployment, &pods, &next.to)) {
             return State::Waits(waits);
         }
         let is_old = |text: &str| GardenerVersion::parse(text).is_none_or(|version| version != next.to);
