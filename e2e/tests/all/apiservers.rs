@@ -125,7 +125,9 @@ fn an_advance_stops_when_every_gardener_apiserver_hangs() {
     let sandbox = sandbox("hung-apiservers").with_components("processes");
     sandbox.terrarium(&["up", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
     let hung = apiservers(&sandbox);
-    hung.iter().for_each(|pid| signal("-STOP", *pid));
+    for pid in &hung {
+        signal("-STOP", *pid);
+    }
     // The second advance is refused at once.
     for _ in 0..2 {
         let (code, said) = sandbox.start_terrarium(&["clock", "advance", "3d", "-q"]).wait();
@@ -136,7 +138,9 @@ fn an_advance_stops_when_every_gardener_apiserver_hangs() {
     let status = sandbox.terrarium(&["status"]);
     let lacks = |status: &str| status.lines().any(|line| line.contains("  without ") && line.contains(" to now"));
     assert!(status.contains("2023-07-27T20:") && lacks(&status), "{status}");
-    hung.iter().for_each(|pid| signal("-CONT", *pid));
+    for pid in &hung {
+        signal("-CONT", *pid);
+    }
     let begun = Clock::wall().now();
     while lacks(&sandbox.terrarium(&["status"])) {
         assert!(Clock::wall().now() - begun < LIMIT, "they do not come back");

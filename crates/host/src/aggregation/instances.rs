@@ -6,7 +6,8 @@
 //! have reached an instance; a read is also retried when the response did not begin. A watch ends with its instance. An
 //! instance that runs and does not answer gets no requests until it answers again ([`instance`](super::instance)):
 //! requests that wait for it end with an error, its watches end, and time does not wait for it. If none is left that
-//! answers, the clock is notified of the outage ([`Instances::on_outage`]). An instance that is not ready only gets barrier requests, as a Service sends no traffic to a pod that is not ready.
+//! answers, the clock is notified of the outage ([`Instances::on_outage`]). An instance that is not ready only gets barrier
+//! requests, as a Service sends no traffic to a pod that is not ready.
 //!
 //! **Invariants.** Response bodies are streamed, and not parsed. While no instance answers, the response is 503.
 //! Connections belong to the host's tasks, not to the request that opened them: they remain open when a thread of the
@@ -77,12 +78,15 @@ struct Inner {
     outages: Mutex<Outages>,
 }
 
+/// Function that is called with the name of an unresponsive instance, or with `None` when an outage ends.
+type OutageObserver = Box<dyn Fn(Option<&str>) + Send + Sync>;
+
 /// Present outage, and its observer.
 #[derive(Default)]
 struct Outages {
     /// Name of an unresponsive instance while none answers.
     name: Option<String>,
-    observer: Option<Box<dyn Fn(Option<&str>) + Send + Sync>>,
+    observer: Option<OutageObserver>,
 }
 
 impl fmt::Debug for Outages {
