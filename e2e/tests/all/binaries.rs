@@ -230,7 +230,7 @@ fn a_binary_joins_the_landscape_of_a_kubeconfig() {
         sandbox.kubectl(Kubectl::Newest, "garden", &words)
     };
     assert!(leases().contains("/gardener-apiserver-by-hand\n"), "{}", leases());
-    in_order(&sandbox.terrarium(&["status"]), &["  gardener-apiserver-by-hand ", "v1.120.0", "Joined", "ready true"]);
+    in_order(&sandbox.terrarium(&["status"]), &["  gardener-apiserver-by-hand ", "v1.121.0", "Joined", "ready true"]);
     let asked = Command::new("kill").arg(joined.id().to_string()).status();
     assert!(asked.expect("every system has kill").success());
     assert_eq!(joined.wait().expect("it ends").code(), Some(0));

@@ -241,8 +241,8 @@ fn process(pod: &Pod) -> Process {
 fn joined(leases: &[Lease], pods: &[Pod]) -> Vec<Process> {
     let held = leases.iter().filter_map(|lease| Some((lease.spec.holder_identity.as_ref()?, &lease.metadata)));
     let by_none = held.filter(|(holder, _)| pods.iter().all(|pod| pod.metadata.name != **holder));
-    let process = |(holder, metadata): (&String, &ObjectMeta)| Process {
-        name: holder.clone(),
+    let process = |(_, metadata): (&String, &ObjectMeta)| Process {
+        name: metadata.name.clone(),
         cluster: cluster::RUNTIME.to_owned(),
         version: metadata.annotation(annotation::COMPONENT_VERSION).unwrap_or_default().to_owned(),
         state: "Joined".to_owned(),
