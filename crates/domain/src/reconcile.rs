@@ -110,11 +110,6 @@ fn needs_force_deletion(shoot: &Shoot) -> bool {
     annotations::is_true(&shoot.metadata.annotations, annotation::CONFIRMATION_FORCE_DELETION)
 }
 
-/// True if the spec of a Shoot has changed, and the change is confined to its next maintenance time window.
-pub fn has_confined_change(shoot: &Shoot) -> bool {
-    is_confined(&shoot.spec) && shoot.status.observed_generation < shoot.metadata.generation
-}
-
 /// Returns the operation that gardenlet performs on a Shoot next.
 pub fn operation_type(shoot: &Shoot) -> OperationType {
     let last = shoot.status.last_operation.as_ref();

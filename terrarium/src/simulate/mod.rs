@@ -442,13 +442,7 @@ pub(crate) fn manifest_of<O: Object>(object: &O, kind: &str, api_version: &str) 
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
     }
-    Manifest {
-        origin: Origin { file: "demo".to_owned(), line: 1 },
-        object,
-        is_being_deleted: false,
-        generation: 0,
-        is_served: false,
-    }
+    Manifest { origin: Origin { file: "demo".to_owned(), line: 1 }, object, is_being_deleted: false, is_served: false }
 }
 
 /// Returns the evening before the first version of any CloudProfile expires, so that every version can be added, and one

@@ -16,7 +16,7 @@ use api::core::Shoot;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::forecast::{self, Change, Course, Offer, Settings, Subject};
-use domain::reconcile::has_confined_change;
+use domain::shoot_facts::is_confined;
 use domain::worker_pool::Effect;
 
 use self::rows::Row;
@@ -105,8 +105,8 @@ pub struct Forecast {
     pub rows: Vec<Row>,
     /// Shoots without a successful change until the end.
     pub unmoved: Vec<Unmoved>,
-    /// Shoots (`NAMESPACE/NAME`) whose spec has changed and waits for their next window
-    /// (`spec.maintenance.confineSpecUpdateRollout`); in it, worker pools may roll without a change of a version.
+    /// Shoots (`NAMESPACE/NAME`) whose changes of the spec wait for a window (`spec.maintenance.confineSpecUpdateRollout`); in
+    /// it, worker pools may roll without a change of a version. The objects do not tell if there is such a change.
     pub confined: Vec<String>,
     /// End of the forecast.
     pub until: DateTime<Utc>,
@@ -162,7 +162,7 @@ impl Forecast {
             let name = name_of(shoot);
             // A Shoot that is being created rolls nothing, and one that is being deleted has no window any more.
             let is_reconciled = shoot.status.last_operation.is_some() && !shoot.metadata.is_being_deleted();
-            if is_reconciled && has_confined_change(shoot) {
+            if is_reconciled && is_confined(&shoot.spec) {
                 forecast.confined.push(name.clone());
             }
             let key = ProfileKey::of(shoot);
@@ -196,11 +196,11 @@ impl Forecast {
         let mut lines = vec![summary::moved(&self.rows, self.shoots, !self.confined.is_empty())];
         lines.extend(unmoved::lines(&self.unmoved, self.until, 3).into_iter().map(|line| format!("  {line}")));
         if !self.confined.is_empty() {
-            let shoots = counted(self.confined.len(), "Shoot has", "Shoots have");
+            let shoots = counted(self.confined.len(), "Shoot confines", "Shoots confine");
             let names = first_of(self.confined.iter().map(String::as_str), 3);
             lines.push(format!(
-                "  {shoots} a change of the spec that waits for the next window, which may roll worker pools: {names}; \
-                 `terrarium why` tells more"
+                "  {shoots} changes of the spec to the window, where they may roll worker pools; `terrarium why` lists those \
+                 that wait: {names}"
             ));
         }
         lines

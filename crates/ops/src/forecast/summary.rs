@@ -91,7 +91,7 @@ fn pools<'a>(rows: impl Iterator<Item = &'a Row>, is_counted: impl Fn(Effect) ->
 }
 
 /// Counts of a forecast in one line: Shoots with changes, with forced changes, with failures, and rolled worker pools.
-/// `has_confined`: some Shoot has a changed spec that waits for its next window, which may roll worker pools.
+/// `has_confined`: changes of the spec of some Shoot wait for its window, where they may roll worker pools.
 pub fn moved(rows: &[Row], shoots: usize, has_confined: bool) -> String {
     let with = |holds: &dyn Fn(&Row) -> bool| {
         rows.iter().filter(|row| holds(row)).map(|row| row.shoot.as_str()).collect::<BTreeSet<_>>().len()

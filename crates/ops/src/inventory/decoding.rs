@@ -127,10 +127,9 @@ impl DecodedManifests {
             "CloudProfile" => self.decode(manifest, &place, source).map(Decoded::CloudProfile),
             "NamespacedCloudProfile" => self.decode(manifest, &place, source).map(Decoded::NamespacedCloudProfile),
             _ => {
-                let Manifest { is_being_deleted, generation, .. } = manifest;
+                let is_being_deleted = manifest.is_being_deleted;
                 self.decode::<Shoot>(manifest, &place, source).map(|mut shoot| {
                     shoot.metadata.deletion_timestamp = is_being_deleted.then(Time::default);
-                    shoot.metadata.generation = generation;
                     lighten(&mut shoot);
                     Decoded::Shoot(shoot)
                 })

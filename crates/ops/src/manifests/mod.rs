@@ -46,8 +46,6 @@ pub struct Manifest {
     pub object: Value,
     /// True if the object was being deleted when it was read from a server.
     pub is_being_deleted: bool,
-    /// Generation of the object on the server; 0: unknown.
-    pub generation: i64,
     /// True if the object was read from a server, which gave it a UID.
     pub is_served: bool,
 }
@@ -429,8 +427,6 @@ fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFo
         });
     }
     let is_being_deleted = object.get("metadata").is_some_and(|metadata| metadata.get("deletionTimestamp").is_some());
-    let generation =
-        object.get("metadata").and_then(|metadata| metadata.get("generation")?.as_i64()).unwrap_or_default();
     let is_served = object.get("metadata").is_some_and(|metadata| metadata.get("uid").is_some());
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         // Only an object that was read from a server has a uid. Its finalizers belong to controllers there (and Gardener
@@ -449,8 +445,7 @@ fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFo
         metadata.remove("deletionTimestamp");
         metadata.remove("deletionGracePeriodSeconds");
     }
-    let object = Value::Object(object);
-    each(Ok(Manifest { origin: origin.clone(), object, is_being_deleted, generation, is_served }), source)
+    each(Ok(Manifest { origin: origin.clone(), object: Value::Object(object), is_being_deleted, is_served }), source)
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use api::core::{CloudProfileSpec, Condition, Shoot};
 use chrono::{DateTime, Utc};
 use domain::cloud_profile;
-use domain::reconcile::has_confined_change;
-use domain::shoot_facts::is_hibernation_enabled;
+use domain::shoot_facts::{is_confined, is_hibernation_enabled};
 use domain::versions::{Expirable, Moment, State, Version};
 use maud::{Markup, html};
 use ops::names::ProfileKey;
@@ -339,8 +338,8 @@ pub(crate) fn status(shoot: &Shoot) -> Markup {
         @if shoot.metadata.deletion_timestamp.is_some() { br; span.far { "marked for deletion" } }
         @if shoot.status.hibernated { br; span.far { "hibernated" } }
         @else if is_hibernation_enabled(&shoot.spec) { br; span.far { "is to be hibernated" } }
-        @if has_confined_change(shoot) {
-            br; span.far { "confined: a change waits for maintenance" }
+        @if is_confined(&shoot.spec) {
+            br; span.far { "changes are confined to maintenance" }
         }
     }
 }

@@ -162,7 +162,6 @@ impl Completion {
             origin: Origin { file: "(added)".to_owned(), line: needed_by.origin.line },
             object,
             is_being_deleted: false,
-            generation: 0,
             is_served: false,
         };
         let place = if manifest.namespace().is_empty() { "" } else { "/" };
