@@ -40,7 +40,7 @@ pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn 
         Arc::new(extensions::ExtensionLabels),
         Arc::new(project::ShootTolerationRestriction),
         Arc::new(shoot::ShootExposureClass),
-        Arc::new(shoot::ShootDNS(options.default_domains.clone())),
+        Arc::new(shoot::ShootDNS(options.default_domains.clone(), release)),
         Arc::new(managed_seed::ShootManagedSeed),
         Arc::new(quota::ShootQuotaValidator),
         Arc::new(shoot::ShootValidator { access: access.clone(), release }),

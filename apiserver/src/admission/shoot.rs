@@ -45,7 +45,7 @@ impl Plugin for ShootExposureClass {
 }
 
 /// Sets the domain of a Shoot that gets a seed; holds the default domains.
-pub(super) struct ShootDNS(pub(super) Vec<String>);
+pub(super) struct ShootDNS(pub(super) Vec<String>, pub(super) Release);
 
 impl Plugin for ShootDNS {
     fn name(&self) -> &'static str {
@@ -66,8 +66,9 @@ impl Plugin for ShootDNS {
             return Ok(());
         }
         let domains = default_domains(&self.0, reads);
-        let result = project_of_shoot(shoot, reads)
-            .and_then(|project| bindings::assign_domain(shoot, old, operation, &project.metadata.name, &domains));
+        let result = project_of_shoot(shoot, reads).and_then(|project| {
+            bindings::assign_domain(shoot, old, operation, &project.metadata.name, &domains, self.1)
+        });
         result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
 }

@@ -4,6 +4,8 @@
 use api::constants::update_strategy;
 use api::core::{ShootSpec, Worker};
 
+use crate::versions::Version;
+
 /// True if changes of the spec wait for the maintenance time window.
 pub fn is_confined(spec: &ShootSpec) -> bool {
     spec.maintenance.as_ref().and_then(|maintenance| maintenance.confine_spec_update_rollout) == Some(true)
@@ -18,6 +20,12 @@ pub fn is_hibernation_enabled(spec: &ShootSpec) -> bool {
 pub fn has_ssh_access(spec: &ShootSpec) -> bool {
     let switch = spec.provider.workers_settings.as_ref().and_then(|settings| settings.ssh_access.as_ref());
     !spec.provider.workers.is_empty() && switch.is_none_or(|ssh_access| ssh_access.enabled)
+}
+
+/// True if DNS providers of a Kubernetes version name their Secret in addition to the reference: below 1.35.
+pub fn has_dns_secret_names(version: &str) -> bool {
+    let version = Version::parse(version).map(|version| version.release());
+    version.is_ok_and(|version| version < Version::new(1, 35, 0))
 }
 
 /// True if a worker pool is updated in place.

@@ -9,6 +9,7 @@ use apimachinery::selector::Labels;
 
 use super::{Operation, Refusal};
 use crate::annotations::is_true;
+use crate::release::{Release, Releases};
 
 /// Checks that the deletion of an object of these kinds was confirmed, by a second user if the Project requires dual
 /// approval (DeletionConfirmation).
@@ -137,6 +138,7 @@ pub fn assign_domain(
     operation: Operation,
     project: &str,
     default_domains: &[String],
+    release: Release,
 ) -> Result<(), Refusal> {
     let path = Path::new("spec").child("dns");
     let invalid = |name: &str, text: &str| Err(Refusal::Invalid(vec![FieldError::invalid(&path, name, text)]));
@@ -183,7 +185,7 @@ pub fn assign_domain(
         return Ok(());
     }
     if old_seed.is_some() {
-        return functionless_providers(shoot);
+        return functionless_providers(shoot, release);
     }
     if !unmanaged {
         let dns = shoot.spec.dns.get_or_insert_default();
@@ -202,7 +204,7 @@ pub fn assign_domain(
     {
         first.primary = Some(true);
     }
-    functionless_providers(shoot)
+    functionless_providers(shoot, release)
 }
 
 /// True if the primary provider, or the first one if none is primary, is unmanaged.
@@ -213,13 +215,27 @@ fn uses_unmanaged_dns(spec: &ShootSpec) -> bool {
     primary.is_some_and(|provider| provider.r#type.as_deref() == Some("unmanaged"))
 }
 
-fn functionless_providers(shoot: &Shoot) -> Result<(), Refusal> {
-    let providers = shoot.spec.dns.iter().flat_map(|dns| &dns.providers);
-    let mut others = providers.filter(|provider| provider.primary != Some(true));
-    if others.any(|provider| provider.r#type.is_none() || provider.secret_name.is_none()) {
-        let path = Path::new("spec").child("dns").child("providers");
-        let text = "non-primary DNS providers in .spec.dns.providers must specify a `type` and `secretName`";
-        return Err(Refusal::Invalid(vec![FieldError::required(&path, text)]));
+/// Releases whose admission requires Secrets of DNS providers that are not the primary one.
+const OTHERS_NEED_SECRETS: Releases = Releases::until(135);
+/// Releases whose admission requires credentials of them; later ones validate it.
+const OTHERS_NEED_CREDENTIALS: Releases = Releases::between(135, 136);
+
+fn functionless_providers(shoot: &Shoot, release: Release) -> Result<(), Refusal> {
+    let path = Path::new("spec").child("dns").child("providers");
+    let providers = shoot.spec.dns.iter().flat_map(|dns| &dns.providers).enumerate();
+    for (index, provider) in providers.filter(|(_, provider)| provider.primary != Some(true)) {
+        let (lacks_credentials, path, text) = if OTHERS_NEED_SECRETS.contain(release) {
+            let text = "non-primary DNS providers in .spec.dns.providers must specify a `type` and `secretName`";
+            (provider.secret_name.is_none(), path.clone(), text)
+        } else if OTHERS_NEED_CREDENTIALS.contain(release) {
+            let text = "non-primary DNS providers must specify `type` and `credentialsRef`";
+            (provider.credentials_ref.is_none(), path.index(index), text)
+        } else {
+            return Ok(());
+        };
+        if lacks_credentials || provider.r#type.is_none() {
+            return Err(Refusal::Invalid(vec![FieldError::required(&path, text)]));
+        }
     }
     Ok(())
 }
@@ -227,6 +243,7 @@ fn functionless_providers(shoot: &Shoot) -> Result<(), Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::DOCUMENTED;
 
     #[test]
     fn deletion_needs_a_confirmation_that_go_reads_as_true() {
@@ -263,11 +280,11 @@ mod tests {
         let defaults = ["example.com".to_owned()];
         let mut shoot = Shoot::default();
         shoot.metadata.name = "local".to_owned();
-        assert_eq!(assign_domain(&mut shoot, None, Operation::Create, "demo", &defaults), Ok(()));
+        assert_eq!(assign_domain(&mut shoot, None, Operation::Create, "demo", &defaults, DOCUMENTED), Ok(()));
         assert_eq!(shoot.spec.dns, None, "not before there is a seed");
         let old = shoot.clone();
         shoot.spec.seed_name = Some("seed".to_owned());
-        assert_eq!(assign_domain(&mut shoot, Some(&old), Operation::Update, "demo", &defaults), Ok(()));
+        assert_eq!(assign_domain(&mut shoot, Some(&old), Operation::Update, "demo", &defaults, DOCUMENTED), Ok(()));
         assert_eq!(shoot.spec.dns.unwrap().domain.as_deref(), Some("local.demo.example.com"));
 
         let mut shoot = old.clone();
@@ -275,7 +292,36 @@ mod tests {
         let text = "shoot domain field .spec.dns.domain must be set if provider != unmanaged";
         let error = FieldError::required(&Path::new("spec.DNS"), text);
         let refusal = Refusal::Invalid(vec![error]);
-        assert_eq!(assign_domain(&mut shoot, Some(&old), Operation::Update, "demo", &[]), Err(refusal));
+        assert_eq!(assign_domain(&mut shoot, Some(&old), Operation::Update, "demo", &[], DOCUMENTED), Err(refusal));
+    }
+
+    #[test]
+    fn other_dns_providers_need_credentials_by_release() {
+        let shoot = |provider: serde_json::Value| -> Shoot {
+            let spec =
+                serde_json::json!({ "seedName": "seed", "dns": { "domain": "own.org", "providers": [provider] } });
+            serde_json::from_value(serde_json::json!({ "metadata": { "name": "local" }, "spec": spec }))
+                .expect("a Shoot")
+        };
+        let by_name = serde_json::json!({ "type": "t", "secretName": "a" });
+        let reference = serde_json::json!({ "kind": "Secret", "apiVersion": "v1", "name": "a" });
+        let by_reference = serde_json::json!({ "type": "t", "credentialsRef": reference });
+        for (provider, release, expected) in [
+            (&by_name, 134, ""),
+            (&by_reference, 134, "spec.dns.providers"),
+            (&by_name, 135, "spec.dns.providers[0]"),
+            (&by_reference, 135, ""),
+            (&by_name, 136, ""),
+        ] {
+            let mut shoot = shoot(provider.clone());
+            let old = shoot.clone();
+            let result = assign_domain(&mut shoot, Some(&old), Operation::Update, "demo", &[], Release(release));
+            let field = match &result {
+                Err(Refusal::Invalid(errors)) => errors[0].field.as_str(),
+                _ => "",
+            };
+            assert_eq!((field, result.is_ok()), (expected, expected.is_empty()), "{provider} {release}");
+        }
     }
 
     #[test]
@@ -284,7 +330,8 @@ mod tests {
             let mut shoot = Shoot::default();
             shoot.metadata.name = "local".to_owned();
             shoot.spec.dns = Some(DNS { domain: Some(domain.to_owned()), providers: Vec::new() });
-            let result = assign_domain(&mut shoot, None, Operation::Create, "demo", &["example.com".to_owned()]);
+            let result =
+                assign_domain(&mut shoot, None, Operation::Create, "demo", &["example.com".to_owned()], DOCUMENTED);
             assert_eq!(result.is_ok(), accepted, "{domain}");
         };
         check("local.demo.example.com", true);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use api::constants::api_version;
 use api::core::{NamedResourceReference, Toleration};
+use api::kubernetes::autoscaling::CrossVersionObjectReference;
 use api::kubernetes::core::ObjectReference;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::{Duration, IntOrString};
@@ -95,19 +96,31 @@ pub fn cross_version_reference(errors: &mut Errors, api_version: &str, kind: &st
 
 /// Checks a reference to a Secret or WorkloadIdentity.
 pub fn credentials_reference(errors: &mut Errors, reference: &ObjectReference, path: &Path) {
-    let required = [
-        ("apiVersion", &reference.api_version, "must provide an apiVersion"),
-        ("kind", &reference.kind, "must provide a kind"),
-    ];
-    for (field, value, text) in required {
+    let ObjectReference { api_version, kind, name, namespace, .. } = reference;
+    let names = [("name", name, "must provide a name"), ("namespace", namespace, "must provide a namespace")];
+    credentials(errors, (api_version, kind), &names, path);
+}
+
+/// Checks a reference to a Secret or WorkloadIdentity in the namespace of the object.
+pub fn local_credentials_reference(errors: &mut Errors, reference: &CrossVersionObjectReference, path: &Path) {
+    let CrossVersionObjectReference { api_version, kind, name } = reference;
+    credentials(errors, (api_version, kind), &[("name", name, "must provide a name")], path);
+}
+
+/// Checks version and kind of a reference to credentials, and the named fields, each with its text if it is empty.
+fn credentials(
+    errors: &mut Errors,
+    (version, kind): (&String, &String),
+    names: &[(&'static str, &String, &str)],
+    path: &Path,
+) {
+    for (field, value, text) in
+        [("apiVersion", version, "must provide an apiVersion"), ("kind", kind, "must provide a kind")]
+    {
         if value.is_empty() {
             errors.push(FieldError::required(&path.child(field), text));
         }
     }
-    let names = [
-        ("name", &reference.name, "must provide a name"),
-        ("namespace", &reference.namespace, "must provide a namespace"),
-    ];
     for (field, value, text) in names {
         let path = path.child(field);
         if value.is_empty() {
@@ -115,11 +128,10 @@ pub fn credentials_reference(errors: &mut Errors, reference: &ObjectReference, p
         }
         meta::invalid_each(errors, &path, value, meta::dns_subdomain(value));
     }
-    let kind = (reference.api_version.as_str(), reference.kind.as_str());
+    let kind = (version.as_str(), kind.as_str());
     if kind != ("v1", "Secret") && kind != (api_version::SECURITY, "WorkloadIdentity") {
         let valid = ["/v1, Kind=Secret", "security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity"];
-        let text = format!("{}.{}", reference.api_version, reference.kind);
-        errors.push(FieldError::not_supported(path, text, &valid));
+        errors.push(FieldError::not_supported(path, format!("{}.{}", kind.0, kind.1), &valid));
     }
 }
 

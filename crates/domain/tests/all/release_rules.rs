@@ -279,7 +279,8 @@ const SHAPES: [(&str, &str); 27] = [
     ("events", r#"{"kubernetes": {"kubeAPIServer": {"eventTTL": "48h"}}}"#),
     (
         "dns-secret",
-        r#"{"dns": {"domain": "s.example.org", "providers": [{"type": "local", "secretName": "s", "primary": true}]}}"#,
+        r#"{"dns": {"domain": "s.example.org", "providers": [{"type": "local", "secretName": "s", "primary": true,
+            "credentialsRef": {"apiVersion": "v1", "kind": "Secret", "name": "s"}}]}}"#,
     ),
     ("auto", r#"{"provider": {"workers": [{"updateStrategy": "AutoInPlaceUpdate"}]}}"#),
     ("manual", r#"{"provider": {"workers": [{"updateStrategy": "ManualInPlaceUpdate"}]}}"#),

@@ -9,6 +9,7 @@ use apimachinery::meta::IntOrString;
 use super::{HOUR, MINUTE, add_toleration, fill};
 use crate::cloud_profile::counts_by_name;
 use crate::release::{Release, Releases};
+use crate::shoot_facts::has_dns_secret_names;
 use crate::skew::GardenerVersion;
 use crate::versions::Version;
 use crate::window;
@@ -335,9 +336,7 @@ const DNS_REFERENCES_IN_STEP: Releases = Releases::since(135);
 ///
 /// Source: pkg/apiserver/registry/core/shoot/strategy.go, v1.135.0 to v1.149.0.
 pub fn sync_dns_references(shoot: &mut Shoot, release: Release) {
-    let version = Version::parse(&shoot.spec.kubernetes.version).map(|version| version.release());
-    let has_one_only = version.is_ok_and(|version| version >= Version::new(1, 35, 0));
-    if has_one_only || !DNS_REFERENCES_IN_STEP.contain(release) {
+    if !has_dns_secret_names(&shoot.spec.kubernetes.version) || !DNS_REFERENCES_IN_STEP.contain(release) {
         return;
     }
     for provider in shoot.spec.dns.iter_mut().flat_map(|dns| &mut dns.providers) {

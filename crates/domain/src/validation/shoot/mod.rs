@@ -7,6 +7,7 @@
 
 mod autoscalers;
 mod differences;
+mod dns;
 mod facts;
 mod gates;
 mod hibernation;

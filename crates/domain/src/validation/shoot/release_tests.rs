@@ -141,7 +141,8 @@ const REFUSED: &[Refused] = &[
         )],
     ),
     (
-        r#"{"dns": {"domain": "a.example", "providers": [{"type": "t", "secretName": "s", "primary": true}]}}"#,
+        r#"{"dns": {"domain": "a.example", "providers": [{"type": "t", "secretName": "s", "primary": true,
+            "credentialsRef": {"apiVersion": "v1", "kind": "Secret", "name": "s"}}]}}"#,
         "spec.dns.providers[0].secretName",
         35,
         &[(139, "Forbidden: for Kubernetes versions >= 1.35, secretName field is no longer supported")],

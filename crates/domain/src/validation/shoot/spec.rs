@@ -14,11 +14,10 @@ use super::super::common::{self, invalid_duration, one_of};
 use super::super::meta::{self, invalid_unquoted};
 use super::super::network::{Cidr, ip_families, primary_family};
 use super::super::objects::MAX_SECRET_BYTES;
-use super::facts::primary_provider;
 use super::gates::Gates;
 use super::refused::{Field, refuse};
 use super::shared::{WORKERLESS, cloud_profile_name, cloud_profile_reference, forbidden_for_workerless};
-use super::{hibernation, kubernetes, workers};
+use super::{dns, hibernation, kubernetes, workers};
 use crate::release::{Release, Releases};
 use crate::window::Window;
 
@@ -35,7 +34,7 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     cloud_profile_reference(errors, spec, gates.release, &path);
     provider(errors, spec, workerless, gates.release, &path.child("provider"));
     addons(errors, spec, workerless, gates.release, &path.child("addons"));
-    dns(errors, spec, gates.release, &path.child("dns"));
+    dns::dns(errors, spec, gates.release, &path.child("dns"));
     common::extensions(errors, spec.extensions.iter().map(|extension| &extension.r#type), &path.child("extensions"));
     common::resources(errors, &spec.resources, &path.child("resources"));
     kubernetes::kubernetes(errors, spec, workerless, gates.release, &path.child("kubernetes"));
@@ -185,62 +184,6 @@ fn ingress_config(errors: &mut Errors, config: &TextMap, path: &Path) {
     let size: usize = config.values().map(String::len).sum();
     if size > MAX_SECRET_BYTES {
         errors.push(FieldError::too_long(path, MAX_SECRET_BYTES));
-    }
-}
-
-fn dns(errors: &mut Errors, spec: &ShootSpec, release: Release, path: &Path) {
-    let Some(dns) = &spec.dns else { return };
-    if let Some(domain) = &dns.domain {
-        meta::invalid_each(errors, &path.child("domain"), domain, meta::dns_subdomain(domain));
-    }
-    let primary_type = primary_provider(dns).and_then(|provider| provider.r#type.as_deref());
-    if dns.domain.is_none() && primary_type.is_some_and(|kind| kind != "unmanaged") {
-        let text = "domain must be set when primary provider type is not set to \"unmanaged\"";
-        errors.push(FieldError::required(&path.child("domain"), text));
-    }
-    let mut names = BTreeSet::new();
-    let mut primary_found = false;
-    for (index, provider) in dns.providers.iter().enumerate() {
-        let path = path.child("providers").index(index);
-        if provider.secret_name.is_some() {
-            let path = path.child("secretName");
-            refuse(errors, Field::DnsSecretName, &spec.kubernetes.version, release, &path);
-        }
-        if let (Some(secret), Some(kind)) = (&provider.secret_name, &provider.r#type) {
-            let name = if secret.is_empty() || kind.is_empty() {
-                format!("{kind}{secret}")
-            } else {
-                format!("{kind}-{secret}")
-            };
-            if names.contains(&name) {
-                let text = "combination of .secretName and .type must be unique across dns providers";
-                errors.push(FieldError::invalid(&path, &name, text));
-                continue;
-            }
-            for text in meta::dns_subdomain(&name) {
-                let text = format!("combination of .secretName and .type is invalid: {text:?}");
-                errors.push(FieldError::invalid(&path, &name, &text));
-            }
-            names.insert(name);
-        }
-        if provider.primary == Some(true) {
-            if primary_found {
-                let text = "multiple primary DNS providers are not supported";
-                errors.push(FieldError::forbidden(&path.child("primary"), text));
-                continue;
-            }
-            primary_found = true;
-        }
-        match (&provider.r#type, &provider.secret_name) {
-            (Some(kind), Some(secret)) if kind == "unmanaged" => {
-                let text = "secretName must not be set when type is \"unmanaged\"";
-                errors.push(FieldError::invalid(&path.child("secretName"), secret, text));
-            }
-            (None, Some(_)) => {
-                errors.push(FieldError::required(&path.child("type"), "type must be set when secretName is set"));
-            }
-            _ => {}
-        }
     }
 }
 
