@@ -134,7 +134,7 @@ fn stored_capabilities_count_after_the_gate_is_turned_off() {
     });
 }
 
-/// Upstream stores both names as one field: no server loses what a server of another release wrote.
+/// Upstream stores a renamed field under one number: a server keeps the field that a server of another release wrote.
 #[test]
 fn stored_capabilities_have_the_names_of_the_release_that_reads_them() {
     run(async {

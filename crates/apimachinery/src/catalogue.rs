@@ -67,7 +67,7 @@ pub struct Life {
 pub struct RenamedField {
     /// JSON names from the root to the field in former releases; [`schema::EACH`] matches each item of a list or map.
     pub former: &'static [&'static str],
-    /// The same in the releases with the new name; the last item differs.
+    /// JSON names from the root to the field in the releases with the new name. Only the last item differs from `former`.
     pub new: &'static [&'static str],
     /// Releases with the new name.
     pub releases: Releases,

@@ -101,7 +101,7 @@ impl Binary {
         })
     }
 
-    /// True if it may join a landscape that runs. The others run only together with their host.
+    /// True if the component may join a running landscape. Every other component runs only together with its host.
     fn joins(&self) -> bool {
         self.program == Program::Apiserver
     }
@@ -116,8 +116,8 @@ impl Binary {
     }
 
     /// Returns the arguments for the component, as its container would have them.
-    fn arguments(&self, matches: &ArgMatches) -> Result<joining::Arguments, String> {
-        let mut arguments = joining::Arguments::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    fn arguments(&self, matches: &ArgMatches) -> Result<joining::Arguments, clap::Error> {
+        let mut arguments = joining::Arguments::from_arg_matches(matches)?;
         for flag in self.flags {
             let value = matches.get_one::<String>(flag.name);
             arguments.add_flags(value.map(|value| format!("--{}={value}", flag.name)));
@@ -132,7 +132,7 @@ impl Binary {
         if matches.get_flag("build") {
             return Ok(Action::Print(self.identity()));
         }
-        let arguments = self.arguments(&matches).map_err(|error| command.error(ErrorKind::Io, error))?;
+        let arguments = self.arguments(&matches)?;
         if matches.get_flag("version") {
             return Ok(Action::Print(format!("Gardener {}", arguments.gardener_version())));
         }

@@ -151,7 +151,7 @@ struct Form {
 struct CacheInner {
     /// Decoded forms of each object.
     objects: FxHashMap<Identity, Vec<Form>>,
-    /// Decoded forms in the order in which they came, each with the size of its encoded form.
+    /// Objects in the order in which their forms were added, each with the size of the encoded form.
     order: VecDeque<(Identity, usize)>,
     /// Sum of the sizes.
     bytes: usize,

@@ -344,7 +344,7 @@ pub(crate) fn expiration(preset: &Preset, now: DateTime<Utc>) -> Result<DateTime
 
 /// Returns the refusal of the demo at an instant that is too late for it.
 pub(crate) fn too_late(now: DateTime<Utc>) -> Failure {
-    let end = instant::last();
+    let end = clock::END;
     Failure::input(
         format!("the demo needs {DEMO_DAYS} days from {} on, and time ends at {}", show(now), show(end)),
         format!("use --start-time {} or an earlier one", show(end - TimeDelta::days(DEMO_DAYS))),

@@ -111,6 +111,18 @@ pub fn any_json(bytes: &[u8]) -> Result<Value, DecodeError> {
     Ok(json::read(&String::from_utf8_lossy(bytes), &Node::Raw, Opaque::Read)?.tree)
 }
 
+/// Returns the name of a value's JSON type in Go's error messages.
+pub const fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
 /// True if a value has at most this nesting depth; deeper levels are not visited.
 pub fn is_within(value: &Value, depth: usize) -> bool {
     match value {

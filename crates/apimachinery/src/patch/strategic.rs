@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::PatchError;
+use crate::decode::json_type;
 use crate::schema::{Field, Node};
 
 const DIRECTIVE: &str = "$patch";
@@ -30,7 +31,8 @@ type Fields = Map<String, Value>;
 /// See [`PatchError`].
 pub fn strategic_merge_patch(target: &mut Value, patch: &Value, schema: &Node) -> Result<(), PatchError> {
     let Value::Object(patch) = patch else {
-        let text = format!("json: cannot unmarshal {} into Go value of type map[string]interface {{}}", name(patch));
+        let text =
+            format!("json: cannot unmarshal {} into Go value of type map[string]interface {{}}", json_type(patch));
         return Err(PatchError::Malformed(text));
     };
     let original = match target.take() {
@@ -39,17 +41,6 @@ pub fn strategic_merge_patch(target: &mut Value, patch: &Value, schema: &Node) -
     };
     *target = Value::Object(merge_map(original, patch.clone(), schema)?);
     Ok(())
-}
-
-fn name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 fn internal<T>(message: String) -> Result<T, PatchError> {

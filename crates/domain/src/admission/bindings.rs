@@ -215,19 +215,19 @@ fn uses_unmanaged_dns(spec: &ShootSpec) -> bool {
     primary.is_some_and(|provider| provider.r#type.as_deref() == Some("unmanaged"))
 }
 
-/// Releases whose admission requires Secrets of DNS providers that are not the primary one.
-const OTHERS_NEED_SECRETS: Releases = Releases::until(135);
-/// Releases whose admission requires credentials of them; later ones validate it.
-const OTHERS_NEED_CREDENTIALS: Releases = Releases::between(135, 136);
+/// Releases whose admission requires `secretName` of DNS providers that are not the primary one.
+const REQUIRES_SECRET_NAME: Releases = Releases::until(135);
+/// Releases whose admission requires `credentialsRef` instead. Later releases validate it.
+const REQUIRES_CREDENTIALS_REF: Releases = Releases::between(135, 136);
 
 fn functionless_providers(shoot: &Shoot, release: Release) -> Result<(), Refusal> {
     let path = Path::new("spec").child("dns").child("providers");
     let providers = shoot.spec.dns.iter().flat_map(|dns| &dns.providers).enumerate();
     for (index, provider) in providers.filter(|(_, provider)| provider.primary != Some(true)) {
-        let (lacks_credentials, path, text) = if OTHERS_NEED_SECRETS.contain(release) {
+        let (lacks_credentials, path, text) = if REQUIRES_SECRET_NAME.contain(release) {
             let text = "non-primary DNS providers in .spec.dns.providers must specify a `type` and `secretName`";
             (provider.secret_name.is_none(), path.clone(), text)
-        } else if OTHERS_NEED_CREDENTIALS.contain(release) {
+        } else if REQUIRES_CREDENTIALS_REF.contain(release) {
             let text = "non-primary DNS providers must specify `type` and `credentialsRef`";
             (provider.credentials_ref.is_none(), path.index(index), text)
         } else {

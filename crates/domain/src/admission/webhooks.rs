@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use api::core::{Project, Shoot};
+use apimachinery::decode::json_type;
 use apimachinery::field::Path;
 use apimachinery::meta::{ByteString, Quantity};
 use apimachinery::{GroupKind, GroupResource, Status};
@@ -48,12 +49,7 @@ pub fn kubeconfig_secret(
     let Some(kubeconfig) = data.get("kubeconfig") else { return Ok(()) };
     let tree = yaml(&String::from_utf8_lossy(&kubeconfig.0)).map_err(Status::bad_request)?;
     if !tree.is_object() && !tree.is_null() {
-        let kind = match tree {
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Bool(_) => "bool",
-            _ => "number",
-        };
+        let kind = json_type(&tree);
         return Err(Status::bad_request(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {kind} into Go value of type struct {{ \
              APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"

@@ -209,26 +209,19 @@ fn unrecognized(kind: &str, body: &[u8], error: &str) -> String {
 
 /// Returns Go's error if the version and kind of a body cannot be read; `None` if they can.
 fn untyped(body: &[u8]) -> Option<String> {
-    let name = |value: &Value| match value {
-        Value::Array(_) => "array",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::Object(_) => "object",
-        Value::String(_) | Value::Null => "string",
-    };
     let error = match decode::any_json(body) {
         Err(error) => error.message,
         Ok(Value::Null) => return None,
         Ok(Value::Object(fields)) => {
             let is_text = |field: &&str| matches!(fields.get(*field), None | Some(Value::String(_) | Value::Null));
             let field = ["apiVersion", "kind"].into_iter().find(|field| !is_text(field))?;
-            let kind = name(&fields[field]);
+            let kind = decode::json_type(&fields[field]);
             format!("json: cannot unmarshal {kind} into Go struct field .{field} of type string")
         }
         Ok(other) => {
             let fields = "APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
                           \"json:\\\"kind,omitempty\\\"\"";
-            format!("json: cannot unmarshal {} into Go value of type struct {{ {fields} }}", name(&other))
+            format!("json: cannot unmarshal {} into Go value of type struct {{ {fields} }}", decode::json_type(&other))
         }
     };
     Some(format!("couldn't get version/kind; json parse error: {error}"))

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use apimachinery::Status;
-use apimachinery::decode::any_json;
+use apimachinery::decode::{any_json, json_type};
 use apimachinery::field::{FieldError, Path};
 use apimachinery::status::quote;
 use base64::alphabet::URL_SAFE;
@@ -63,7 +63,7 @@ impl Continue {
             Value::Object(fields) => fields,
             Value::Null => return Ok(Self::default()),
             other => {
-                let found = type_name(other);
+                let found = json_type(other);
                 return Err(format!("json: cannot unmarshal {found} into Go value of type storage.continueToken"));
             }
         };
@@ -74,7 +74,7 @@ impl Continue {
         let text = |name: &str| match field(name) {
             None => Ok(String::new()),
             Some(Value::String(text)) => Ok(text.clone()),
-            Some(other) => Err(unlike(type_name(other), name, "string")),
+            Some(other) => Err(unlike(json_type(other), name, "string")),
         };
         // The first error in the order of a token's fields; Go's is that of the first in the text.
         let v = text("v")?;
@@ -83,21 +83,9 @@ impl Continue {
             Some(Value::Number(number)) => {
                 number.as_i64().ok_or_else(|| unlike(&format!("number {number}"), "rv", "int64"))?
             }
-            Some(other) => return Err(unlike(type_name(other), "rv", "int64")),
+            Some(other) => return Err(unlike(json_type(other), "rv", "int64")),
         };
         Ok(Self { v, rv, start: text("start")? })
-    }
-}
-
-/// Name of a value's type in Go's messages.
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

@@ -61,10 +61,7 @@ pub(crate) fn view<'a>(
     rows: impl Iterator<Item = &'a ResourceInfo>,
     writer: u64,
 ) -> Arc<dyn EventLog> {
-    let unknown: BTreeMap<Arc<str>, Vec<UnknownField>> = rows
-        .map(|row| (row.log_resource().into(), UnknownField::of(row)))
-        .filter(|(_, fields)| !fields.is_empty())
-        .collect();
+    let unknown = view::by_resource(rows, UnknownField::of);
     if unknown.is_empty() { log } else { view::through(log, Fields { unknown, writer, kept: Mutex::default() }) }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The log as seen by a release in which some fields have another name: a field that was stored under one of its two
-//! names is read under that of the release. Objects are written with the names of the writer's release.
+//! The log as seen by a release in which some fields have another name. A field may be stored under either name, and is
+//! read under the name of the release. Objects are written with the names of the writer's release.
 //!
-//! Unlike the fields of [`super::partial`], none is lost by a server of the other release: upstream stores protobuf, where
-//! both names are the same field.
+//! Unlike a field of [`super::partial`], a renamed field is never lost: upstream stores protobuf, where both names have the
+//! same field number.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,10 +21,7 @@ pub(crate) fn view<'a>(
     rows: impl Iterator<Item = &'a ResourceInfo>,
     writer: u64,
 ) -> Arc<dyn EventLog> {
-    let names: BTreeMap<Arc<str>, Vec<ForeignName>> = rows
-        .map(|row| (row.log_resource().into(), row.foreign_names().map(ForeignName::new).collect::<Vec<_>>()))
-        .filter(|(_, names)| !names.is_empty())
-        .collect();
+    let names = view::by_resource(rows, |row| row.foreign_names().map(ForeignName::new).collect());
     if names.is_empty() { log } else { view::through(log, Names { names, writer }) }
 }
 

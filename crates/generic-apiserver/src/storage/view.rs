@@ -6,9 +6,11 @@
 //! log ◀─────append───── lens restores ◀── change of an object
 //! ```
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use apimachinery::catalogue::ResourceInfo;
 use eventlog::log::{BoxFuture, Snapshot};
 use eventlog::{
     Append, AppendError, Appended, Entry, EventLog, Key, Message, ReadError, Revision, Sections, Subscription,
@@ -51,6 +53,15 @@ pub(crate) trait Lens: Send + Sync + 'static {
 
     /// Converts a change to the stored form.
     fn restore(&self, _append: &mut Append) {}
+}
+
+/// Returns the values of rows, by resource; rows without values are left out.
+pub(crate) fn by_resource<'a, T>(
+    rows: impl Iterator<Item = &'a ResourceInfo>,
+    values: impl Fn(&ResourceInfo) -> Vec<T>,
+) -> BTreeMap<Arc<str>, Vec<T>> {
+    let all = rows.map(|row| (row.log_resource().into(), values(row)));
+    all.filter(|(_, values)| !values.is_empty()).collect()
 }
 
 /// Returns the log as it is seen through a lens.

@@ -36,6 +36,7 @@
 //!
 //! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the log's head and wall time.
 
+mod absence;
 mod decision;
 mod participant;
 mod patience;
@@ -48,6 +49,7 @@ use eventlog::Revision;
 use eventlog::livelock::LiveLock;
 use process::participant::{Grant, Idle, Join, LineCounts, watches_of};
 
+use self::absence::Outage;
 pub use self::decision::{Absence, CommandError, Decision, Mode, Report, WaitsFor};
 use self::participant::{Barrier, Participant};
 use self::patience::{LOOK, Patience};
@@ -62,8 +64,6 @@ const LONGEST_AWAIT: TimeDelta = TimeDelta::seconds(60);
 const EAGER_HORIZON: TimeDelta = TimeDelta::hours(1);
 /// Maximum landscape time between two grants to all participants in a mode in which time runs by itself.
 const TICK: TimeDelta = TimeDelta::seconds(1);
-/// Maximum number of stored absences.
-const ABSENCES: usize = 32;
 
 /// Command that moves time.
 #[derive(Clone, Copy, Debug)]
@@ -73,17 +73,6 @@ struct Command {
     settle: TimeDelta,
     /// True if the command continues when a component is dropped.
     ignores_absence: bool,
-}
-
-/// Period in which no server answers.
-#[derive(Debug)]
-struct Outage {
-    /// Name of an unresponsive server.
-    name: String,
-    /// End, by [`Timekeeper::patience`], of the time for which landscape time stands.
-    until: Instant,
-    /// True once it is stored as an absence; time moves again.
-    is_absence: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -346,18 +335,6 @@ impl Timekeeper {
         self.participants.get(name).is_some_and(|participant| participant.is_command)
     }
 
-    fn end_absence(&mut self, name: &str) {
-        let now = self.now;
-        self.absences.iter_mut().filter(|absence| absence.name == name).for_each(|absence| {
-            absence.until.get_or_insert(now);
-        });
-    }
-
-    /// Latest absences of components, oldest first.
-    pub fn absences(&self) -> impl Iterator<Item = &Absence> {
-        self.absences.iter()
-    }
-
     /// Drops a server that does not answer and for which participants may have waited: their report limits start again.
     pub fn server_is_unresponsive(&mut self, name: &str, wall: Instant) {
         self.dropped.insert(name.to_owned());
@@ -370,28 +347,6 @@ impl Timekeeper {
     /// Removes a server from the dropped ones: it answers again, or has ended.
     pub fn server_answers(&mut self, name: &str) {
         self.dropped.remove(name);
-    }
-
-    /// Begins an outage, with the name of an unresponsive server, when none is left that answers; `None` ends it.
-    /// Time stands for [`REPORT_LIMIT`]; an outage that lasts longer is an absence.
-    pub fn set_outage(&mut self, name: Option<&str>, wall: Instant) {
-        self.now = self.now(wall);
-        if let Some(ended) = self.outage.take() {
-            self.end_absence(&ended.name);
-            self.anchor = Anchor { landscape: self.now, wall };
-        }
-        let until = self.patience.at(wall) + REPORT_LIMIT;
-        self.outage = name.map(|name| Outage { name: name.to_owned(), until, is_absence: false });
-    }
-
-    /// Name of an unresponsive server whose outage is an absence.
-    pub fn absent_server(&self) -> Option<&str> {
-        self.outage.as_ref().filter(|outage| outage.is_absence).map(|outage| outage.name.as_str())
-    }
-
-    /// Outage for whose end time waits.
-    fn awaited_outage(&self) -> Option<&Outage> {
-        self.outage.as_ref().filter(|outage| !outage.is_absence)
     }
 
     /// Takes the report of an idle participant.
@@ -672,30 +627,6 @@ impl Timekeeper {
                 self.begin_absence(name.clone(), wall);
             }
             self.dropped.insert(name);
-        }
-    }
-
-    /// Stores an outage that has lasted for [`REPORT_LIMIT`] as an absence.
-    fn expire_outage(&mut self, wall: Instant) {
-        let now = self.patience.at(wall);
-        let Some(outage) = self.outage.as_mut().filter(|outage| !outage.is_absence && outage.until <= now) else {
-            return;
-        };
-        outage.is_absence = true;
-        let name = outage.name.clone();
-        self.anchor = Anchor { landscape: self.now, wall };
-        self.begin_absence(name, wall);
-    }
-
-    /// Stores an absence; a command ends unless it ignores absences.
-    fn begin_absence(&mut self, name: String, wall: Instant) {
-        self.absences.push_back(Absence { name, since: self.now, until: None });
-        if self.absences.len() > ABSENCES {
-            self.absences.pop_front();
-        }
-        // The component's effects would be missing from now on.
-        if self.command.is_some_and(|command| !command.ignores_absence) {
-            self.cancel(wall);
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod goal;
 use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
+use clock::END;
 
 use crate::Error;
 
@@ -58,7 +59,7 @@ impl When {
     pub fn behind(self, now: DateTime<Utc>) -> DateTime<Utc> {
         match self {
             Self::At(instant) => instant,
-            Self::Off(length) => now.checked_add_signed(length).map_or_else(last, |instant| instant.min(last())),
+            Self::Off(length) => now.checked_add_signed(length).map_or(END, |instant| instant.min(END)),
         }
     }
 }
@@ -92,12 +93,12 @@ impl FromStr for Place {
 fn instant(text: &str) -> Option<DateTime<Utc>> {
     let day = |text: &str| Some(text.parse::<NaiveDate>().ok()?.and_time(NaiveTime::MIN).and_utc());
     let instant = text.parse().ok().or_else(|| day(text))?;
-    (first()..=last()).contains(&instant).then_some(instant)
+    (first()..=END).contains(&instant).then_some(instant)
 }
 
 /// Adds a duration to an instant; `None`: the result is after the last instant that clients can read.
 pub fn after(now: DateTime<Utc>, length: TimeDelta) -> Option<DateTime<Utc>> {
-    now.checked_add_signed(length).filter(|instant| *instant <= last())
+    now.checked_add_signed(length).filter(|instant| *instant <= END)
 }
 
 /// Adds a duration to an instant.
@@ -105,17 +106,12 @@ pub fn after(now: DateTime<Utc>, length: TimeDelta) -> Option<DateTime<Utc>> {
 /// # Errors
 /// The result is after the last instant that clients can read.
 pub fn reach(now: DateTime<Utc>, length: TimeDelta) -> Result<DateTime<Utc>, Error> {
-    let end = || format!("it ends at {}", crate::show(last()));
+    let end = || format!("it ends at {}", crate::show(END));
     after(now, length).ok_or_else(|| Error::input("that is further than time goes", end()))
 }
 
 fn first() -> DateTime<Utc> {
     "0001-01-01T00:00:00Z".parse().expect("a literal instant")
-}
-
-/// Last landscape time that clients can read.
-pub fn last() -> DateTime<Utc> {
-    clock::END
 }
 
 /// Error for a negative duration, with the duration to use; `None` for any other text.

@@ -23,7 +23,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use apimachinery::meta::ByteString;
-use clock::{Instant, Random};
+use clock::{END, Instant, Random};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SanType,
@@ -370,15 +370,13 @@ fn put_groups(name: &mut DistinguishedName, groups: &[&str]) -> Result<(), PkiEr
     Ok(())
 }
 
-/// Last second that a certificate can name, 9999-12-31T23:59:59Z: in RFC 5280 it means no expiry.
-const LAST: u64 = 253_402_300_799;
-
 /// Common parameters of all certificates.
 fn params(validity: Validity) -> Result<CertificateParams, PkiError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     let instant = |at: Instant| {
-        let seconds = u64::try_from(at.timestamp()).map_err(|_| PkiError::TooEarly(at))?.min(LAST);
+        // The end of time is the last second that a certificate can have: in RFC 5280 it means no expiry.
+        let seconds = u64::try_from(at.min(END).timestamp()).map_err(|_| PkiError::TooEarly(at))?;
         Ok::<_, PkiError>(rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds))
     };
     params.not_before = instant(validity.not_before)?;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rules of the DNS settings of a Shoot.
 //!
-//! Until 1.134 a provider names a Secret, since 1.135 a reference to credentials counts. Below Kubernetes 1.35 both are
-//! kept in step ([`crate::defaulting::sync_dns_references`]) and must name the same Secret.
+//! Until 1.134 `secretName` of a provider selects its credentials, since 1.135 `credentialsRef` does. Below Kubernetes 1.35
+//! gardener-apiserver fills in the missing field of the two ([`crate::defaulting::sync_dns_references`]), and both must name
+//! the same Secret.
 //!
 //! Source: pkg/apis/core/validation/shoot.go @ v1.134.0, v1.135.0, v1.136.0; pkg/api/core/validation/shoot.go @ v1.149.0.
 
@@ -39,7 +40,7 @@ struct Credentials<'a> {
 /// Providers that were checked.
 #[derive(Default)]
 struct Checked {
-    /// Type and credentials of each, in one text.
+    /// One text for each provider, from its type and its credentials.
     credentials: BTreeSet<String>,
     has_primary: bool,
 }
@@ -104,10 +105,10 @@ fn by_name(errors: &mut Errors, provider: &DNSProvider, checked: &mut Checked, p
 fn credentials(errors: &mut Errors, provider: &DNSProvider, version: &str, path: &Path) {
     let has_names = has_dns_secret_names(version);
     let name = provider.secret_name.as_deref();
-    let mut forbid = |text: &str| errors.push(FieldError::forbidden(&path.child("secretName"), text));
+    let secret_name = path.child("secretName");
     let Some(reference) = &provider.credentials_ref else {
         if has_names && name.is_some() {
-            forbid("must not be set when `credentialsRef` is not set");
+            errors.push(FieldError::forbidden(&secret_name, "must not be set when `credentialsRef` is not set"));
         }
         return;
     };
@@ -123,7 +124,7 @@ fn credentials(errors: &mut Errors, provider: &DNSProvider, version: &str, path:
     };
     common::local_credentials_reference(errors, reference, &path.child("credentialsRef"));
     if let Some(text) = refused {
-        errors.push(FieldError::forbidden(&path.child("secretName"), text));
+        errors.push(FieldError::forbidden(&secret_name, text));
     }
 }
 
