@@ -17,6 +17,7 @@
 //! [`bench`](mod@bench) throughput of a log.
 
 pub mod bench;
+mod blocking;
 pub mod codec;
 pub mod conformance;
 pub mod entry;
@@ -31,6 +32,7 @@ pub mod splice;
 mod subscribers;
 pub mod validator;
 
+pub use blocking::block_this_thread;
 pub use entry::{Actor, Entry, Key, Revision, Sections, Verb};
 pub use log::{
     Append, AppendError, Appended, EventLog, Expect, Guard, Message, ReadError, Snapshot, Subscription, append_durably,

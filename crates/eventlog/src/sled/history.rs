@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 
 use rustc_hash::FxHashMap;
 
+use crate::blocking;
 use crate::entry::{Entry, Key, Revision, Sections, Verb};
 use crate::log::{AppendError, BoxFuture, Message, ReadError, Subscription};
 
@@ -207,7 +208,7 @@ pub(super) fn follow(shared: Arc<Shared>, past: Cursor, live: Subscription) -> S
         return live;
     }
     let (durable, to) = (shared.clone(), past.to);
-    let durable: BoxFuture<_> = Box::pin(async move { durable.durable(to).await });
+    let durable = blocking::wait(async move { durable.durable(to).await });
     Subscription {
         messages: Box::pin(Following { shared, durable: Some(durable), past, ready: VecDeque::new(), live }),
     }

@@ -65,6 +65,7 @@ use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use crate::blocking;
 use crate::entry::{Entry, Key, Revision};
 use crate::log::{Append, AppendError, Appended, BoxFuture, EventLog, ReadError, Snapshot, Subscription};
 
@@ -453,19 +454,23 @@ impl SledLog {
     /// Objects at a revision, of one resource or of all.
     fn snapshot(&self, revision: Revision, resource: Option<Arc<str>>) -> BoxFuture<Result<Snapshot, ReadError>> {
         let shared = self.0.shared.clone();
-        Box::pin(async move {
-            let (recent, heartbeats) = {
-                let published = shared.published();
-                published.check(revision)?;
-                let fold = &published.fold;
-                let before = published.recent.before(revision);
-                (before.map(|before| (before, fold.objects.clone())), fold.heartbeats.clone())
-            };
-            if let Some((before, objects)) = recent {
-                return Ok(before.state(&objects, resource.as_deref()));
+        let heartbeats = {
+            let published = shared.published();
+            if let Err(error) = published.check(revision) {
+                return Box::pin(std::future::ready(Err(error)));
             }
-            // The store has durable entries only.
-            shared.durable(revision).await.map_err(|_| ReadError::Closed)?;
+            let fold = &published.fold;
+            if let Some(before) = published.recent.before(revision) {
+                let objects = fold.objects.clone();
+                return Box::pin(async move { Ok(before.state(&objects, resource.as_deref())) });
+            }
+            fold.heartbeats.clone()
+        };
+        // The store has durable entries only.
+        let log = shared.clone();
+        let durable = blocking::wait(async move { log.durable(revision).await });
+        Box::pin(async move {
+            durable.await.map_err(|_| ReadError::Closed)?;
             let mut snapshot = Vec::new();
             let beats: BTreeMap<&Key, &Arc<Entry>> =
                 heartbeats.range(..=revision).map(|(_, entry)| (&entry.key, entry)).collect();
@@ -511,7 +516,7 @@ impl EventLog for SledLog {
             Err(append) => append,
         };
         let shared = shared.clone();
-        Box::pin(async move {
+        blocking::wait(async move {
             loop {
                 shared.room().await?;
                 match shared.append(waiting) {
@@ -541,15 +546,18 @@ impl EventLog for SledLog {
         cluster: Option<&str>,
     ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>> {
         let shared = self.0.shared.clone();
-        let cursor = {
+        let mut cursor = {
             let published = shared.published();
-            let checked = published.check(from).and_then(|()| published.check(to.max(from)));
-            checked.map(|()| Cursor::new(from, to, cluster, &published.fold.heartbeats))
+            if let Err(error) = published.check(from).and_then(|()| published.check(to.max(from))) {
+                return Box::pin(std::future::ready(Err(error)));
+            }
+            Cursor::new(from, to, cluster, &published.fold.heartbeats)
         };
+        // The store has durable entries only.
+        let log = shared.clone();
+        let durable = blocking::wait(async move { log.durable(to).await });
         Box::pin(async move {
-            let mut cursor = cursor?;
-            // The store has durable entries only.
-            shared.durable(to).await.map_err(|_| ReadError::Closed)?;
+            durable.await.map_err(|_| ReadError::Closed)?;
             let mut entries = Vec::new();
             while !cursor.is_done() {
                 entries.extend(cursor.next(&shared)?);

@@ -9,7 +9,8 @@
 //! **Invariant.** Everything that writes to the log in response to an event of the landscape runs on this thread: the
 //! host's own tasks, components, and the handlers of writes. A write of a client that is no component starts when
 //! nothing else is runnable, or after [`LONGEST_WAIT`]. So the order of entries depends on the order of requests from
-//! outside and on landscape time, and not on the speed of threads or of clients.
+//! outside and on landscape time, and not on the speed of threads, of clients or of the disk: while an append waits for
+//! the disk, the thread does, too.
 
 use std::io;
 use std::thread::JoinHandle;
@@ -53,6 +54,7 @@ impl LandscapeThread {
         let (runtime, quiescence) = (thread.handle().clone(), thread.quiescence().clone());
         let (run, given) = oneshot::channel::<Run>();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            eventlog::block_this_thread();
             // An error means that the host ends before it was started.
             if let Ok(run) = thread.block_on(given) {
                 run(&thread);

@@ -2,8 +2,9 @@
 //! A log that is opened again: after a clean stop, without one, damaged, in another place.
 
 use std::os::unix::fs::MetadataExt;
+use std::task::Poll;
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 
 use super::*;
 use crate::conformance::{delete, put, update, update_status};
@@ -586,6 +587,32 @@ fn appends_wait_while_too_much_is_not_durable() {
         block_on(append).expect("an append that holds");
     }
     assert_eq!(log.head(), Revision(20));
+    close(log);
+}
+
+/// On a thread that blocks, the order of tasks does not depend on the disk: each wait has ended when its call returns.
+#[test]
+fn waits_of_a_thread_that_blocks_end_before_their_calls() {
+    let directory = Scratch::new();
+    let log = SledLog::open(&*directory, Options { unsynced: 1, ..Options::default() }).expect("a new log");
+    let blocks = log.clone();
+    let (appended, read) = std::thread::Builder::new()
+        .spawn(move || {
+            crate::block_this_thread();
+            let appends = (1..=20).map(|number| blocks.append(put(&format!("{number}"), 1)).now_or_never());
+            let appended: Vec<_> =
+                appends.map(|append| append.expect("ready").expect("an append that holds")).collect();
+            let mut read = blocks.read(Revision(0), Revision(20), None);
+            // The entries are read in steps, which do not wait for the disk.
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let entries = std::iter::from_fn(|| Some(read.as_mut().poll(&mut context))).take(3).find(Poll::is_ready);
+            (appended.iter().map(|append| append.revision.0).collect::<Vec<_>>(), entries)
+        })
+        .expect("a thread")
+        .join()
+        .expect("no panic");
+    assert_eq!(appended, (1..=20).collect::<Vec<_>>());
+    assert!(matches!(read, Some(Poll::Ready(Ok(entries))) if entries.len() == 20));
     close(log);
 }
 
