@@ -144,7 +144,7 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
             strategy::NamespacedCloudProfileStrategy(options.judging_gates()),
         )
         .resource::<Seed>(catalogue::of::<Seed>(), strategy::seed(options.version.served_release()))
-        .resource::<Project>(catalogue::of::<Project>(), strategy::project())
+        .resource::<Project>(catalogue::of::<Project>(), strategy::project(options.version.served_release()))
         .resource::<SecretBinding>(
             catalogue::of::<SecretBinding>(),
             strategy::secret_binding(options.version.served_release()),
@@ -171,7 +171,7 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
         )
         .resource::<core_v1::ControllerDeployment>(
             catalogue::of::<core_v1::ControllerDeployment>(),
-            strategy::controller_deployment(),
+            strategy::controller_deployment(options.version.served_release()),
         )
         .resource::<Gardenlet>(catalogue::of::<Gardenlet>(), strategy::gardenlet(options.version.served_release()))
         .resource::<ManagedSeedSet>(

@@ -15,7 +15,7 @@ use domain::validation::gardenlet_configuration;
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 use serde_json::{Value, json};
 
-use super::{Verdict, refused, stored, writes};
+use super::{Verdict, refused, seed, stored, writes};
 
 /// Releases whose Seeds name the credentials of their DNS provider by `credentialsRef`.
 const CREDENTIALS_REF: Releases = Releases::since(135);
@@ -35,17 +35,18 @@ impl Plugin for ManagedSeed {
             return Ok(());
         }
         let old = stored::<Object>(attributes);
-        let Some(seed) = attributes.object::<Object>() else { return Ok(()) };
-        let name = seed.spec.shoot.as_ref().map(|shoot| shoot.name.clone()).unwrap_or_default();
-        let shoot = reads.get_decisive::<Shoot>(&seed.metadata.namespace, &name);
-        let others = reads.list::<Object>(Some(&seed.metadata.namespace));
+        let Some(managed) = attributes.object::<Object>() else { return Ok(()) };
+        let name = managed.spec.shoot.as_ref().map(|shoot| shoot.name.clone()).unwrap_or_default();
+        let shoot = reads.get_decisive::<Shoot>(&managed.metadata.namespace, &name);
+        let others = reads.list::<Object>(Some(&managed.metadata.namespace));
         let is_other = |other: &&Arc<Object>| {
-            other.metadata.name != seed.metadata.name && other.spec.shoot.as_ref().is_some_and(|it| it.name == name)
+            other.metadata.name != managed.metadata.name && other.spec.shoot.as_ref().is_some_and(|it| it.name == name)
         };
         let other = others.iter().find(is_other);
         let other = other.map(|other| format!("{}/{}", other.metadata.namespace, other.metadata.name));
         let provider = dns_provider(shoot.as_deref(), self.release, reads);
-        let result = rules::admit(seed, old, shoot.as_deref(), other.as_deref(), &provider);
+        let uses = seed::uses(reads, self.release);
+        let result = rules::admit(managed, old, shoot.as_deref(), other.as_deref(), &provider, &uses);
         result.map_err(|refusal| refused::<Object>(attributes, refusal))
     }
 }

@@ -2,6 +2,7 @@
 //! Plugins around Projects.
 
 use api::core::{Project, Shoot};
+use apimachinery::release::Release;
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
 };
 
 /// Sets and checks owner, creator and namespace of a Project.
-pub(super) struct ProjectValidator;
+pub(super) struct ProjectValidator(pub(super) Release);
 
 impl Plugin for ProjectValidator {
     fn name(&self) -> &'static str {
@@ -23,7 +24,7 @@ impl Plugin for ProjectValidator {
         let is_new = attributes.operation == Operation::Create;
         let user = attributes.request.user.name.clone();
         let Some(project) = attributes.object::<Project>() else { return Ok(()) };
-        let result = admit_project(project, is_new, &user);
+        let result = admit_project(project, is_new, &user, self.0);
         result.map_err(|refusal| refused::<Project>(attributes, refusal))
     }
 }

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Referential integrity: referenced objects must exist, and must not be deleted.
 
+use api::constants::namespace;
 use api::core::*;
 use api::core_v1;
 use api::kubernetes::core::{ConfigMap, ObjectReference, Secret};
 use api::security::{CredentialsBinding, WorkloadIdentity};
-use apimachinery::Resource as _;
+use api::seedmanagement::{Gardenlet, ManagedSeed};
+use apimachinery::{GroupResource, Resource as _, Status};
 use domain::admission::cloud_profile::{Difference, check_versions_in_use};
 use domain::admission::namespaced_cloud_profile::{check_overrides_in_use, takes_away};
+use domain::admission::references as rules;
 use domain::admission::{Refusal, multierror};
 use domain::profile::Profile;
-use domain::release::Release;
+use domain::release::{Release, Releases};
 use domain::versions::Moment;
 use generic_apiserver::{Attributes, Operation, Plugin, Reads, RequestContext};
 
 use super::access::{Access, Target};
 use super::{CloudProfileOf, Verdict, refused, stored, writes};
+
+/// Releases whose refusals name the kind of credentials; earlier ones have Secrets only.
+const KINDS_OF_CREDENTIALS: Releases = Releases::since(102);
+/// Releases that resolve the references of a Shoot's kube-apiserver.
+const API_SERVER_REFERENCES: Releases = Releases::since(107);
+/// Releases whose refusals about referenced resources do not name the Shoot, since Seeds have them, too.
+const RESOURCES_OF_ANY_KIND: Releases = Releases::since(116);
 
 /// Checks references of all kinds.
 pub(super) struct ResourceReferenceManager {
@@ -31,35 +41,45 @@ impl Plugin for ResourceReferenceManager {
 
     fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
         if attributes.operation == Operation::Delete {
-            return Ok(());
+            return bucket_deletion(attributes, reads);
         }
         let request = attributes.request;
-        let (at, rules) = (Moment::new(request.now, self.release), self.profile);
+        let release = self.release;
+        let shown =
+            |kind: &str| if KINDS_OF_CREDENTIALS.contain(release) { kind.to_owned() } else { "secret".to_owned() };
         let both = ["", "binding"];
-        judged::<Shoot>(attributes, &both, |new, old| shoot(new, old, (&self.access, request), reads))?;
+        judged::<Shoot>(attributes, &both, |new, old| shoot(new, old, release, (&self.access, request), reads))?;
+        judged::<Seed>(attributes, &[""], |new, old| {
+            let before = old.map_or(&[][..], |old| &old.spec.resources);
+            let change = (new.spec.resources.as_slice(), before);
+            resources(change, namespace::GARDEN, release, (&self.access, request), reads)
+        })?;
         judged::<SecretBinding>(attributes, &[""], |new, _| {
+            let types: Vec<&str> = new.provider.iter().flat_map(|provider| provider.r#type.split(',')).collect();
+            users(new, &types, release, |shoot| shoot.spec.secret_binding_name.as_deref(), reads)?;
             let (namespace, name) = (new.secret_ref.namespace.as_str(), new.secret_ref.name.as_str());
             let target = Target { plural: Secret::PLURAL, namespace, name, ..Target::default() };
-            let text = "SecretBinding cannot reference a Secret you are not allowed to read";
-            self.access.read(request, target, text)?;
-            secret(namespace, name, reads)?;
-            quotas(&new.quotas, SecretBinding::KIND, (&self.access, request), reads)
+            let text = format!("SecretBinding cannot reference a {} you are not allowed to read", shown(Secret::KIND));
+            self.access.read(request, target, &text)?;
+            find(Secret::KIND, namespace, name, reads)?;
+            quotas(&new.quotas, SecretBinding::KIND, release, (&self.access, request), reads)
         })?;
         judged::<CredentialsBinding>(attributes, &[""], |new, _| {
+            let types = [new.provider.r#type.as_str()];
+            users(new, &types, release, |shoot| shoot.spec.credentials_binding_name.as_deref(), reads)?;
             let ObjectReference { kind, namespace, name, .. } = &new.credentials_ref;
-            let (group, plural) = match kind.as_str() {
-                WorkloadIdentity::KIND => (WorkloadIdentity::GROUP, WorkloadIdentity::PLURAL),
-                _ => (Secret::GROUP, Secret::PLURAL),
-            };
-            let text = format!("CredentialsBinding cannot reference a {kind} you are not allowed to read");
+            let (group, plural) = resource_of(kind);
+            let text = format!("CredentialsBinding cannot reference a {} you are not allowed to read", shown(kind));
             self.access.read(request, Target { group, plural, namespace, name, ..Target::default() }, &text)?;
             credentials(&new.credentials_ref, &new.provider.r#type, reads)?;
-            quotas(&new.quotas, CredentialsBinding::KIND, (&self.access, request), reads)
+            quotas(&new.quotas, CredentialsBinding::KIND, release, (&self.access, request), reads)
         })?;
         judged::<Project>(attributes, &[""], |new, old| project(new, old, reads))?;
         judged::<BackupBucket>(attributes, &[""], |new, old| {
             let seed = |bucket: &BackupBucket| bucket.spec.seed_name.clone();
-            exists::<Seed>(seed(new).filter(|name| old.and_then(seed).as_ref() != Some(name)), "", reads)
+            exists::<Seed>(seed(new).filter(|name| old.and_then(seed).as_ref() != Some(name)), "", reads)?;
+            let is_found = |kind: &str, namespace: &str, name: &str| find(kind, namespace, name, reads).is_ok();
+            rules::check_bucket_credentials(&new.spec, release, is_found)
         })?;
         judged::<BackupEntry>(attributes, &[""], |new, old| {
             let seed = |entry: &BackupEntry| entry.spec.seed_name.clone();
@@ -74,19 +94,34 @@ impl Plugin for ResourceReferenceManager {
                 .iter()
                 .flat_map(|deployment| &deployment.deployment_refs)
                 .filter(|reference| reads.get::<core_v1::ControllerDeployment>("", &reference.name).is_none())
-                .map(|reference| not_found::<core_v1::ControllerDeployment>(&reference.name))
+                .map(|reference| {
+                    let (plural, group) = (core_v1::ControllerDeployment::PLURAL, core_v1::ControllerDeployment::GROUP);
+                    format!("{plural}.{group} {:?} not found", reference.name)
+                })
                 .collect();
             if missing.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(multierror(&missing))) }
         })?;
+        self.profiles(attributes, reads)?;
+        let both = ["", "status"];
+        judged::<Gardenlet>(attributes, &both, |new, _| other_name::<Gardenlet, ManagedSeed>(new, reads))?;
+        judged::<ManagedSeed>(attributes, &both, |new, _| other_name::<ManagedSeed, Gardenlet>(new, reads))
+    }
+}
+
+impl ResourceReferenceManager {
+    /// Checks that values in use are not removed from CloudProfiles and NamespacedCloudProfiles.
+    fn profiles(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        let (profile, release) = (self.profile, self.release);
+        let at = Moment::new(attributes.request.now, release);
         judged::<CloudProfile>(attributes, &[""], |new, old| {
             let Some(old) = old else { return Ok(()) };
-            let difference = Difference::new(&new.spec, &old.spec);
+            let difference = Difference::new(&new.spec, &old.spec, release);
             if !difference.matters() {
                 return Ok(());
             }
             let namespaced = reads.list_decisive::<NamespacedCloudProfile>();
             let shoots = reads.list_decisive::<Shoot>();
-            check_versions_in_use(new, &difference, &namespaced, &shoots, rules)
+            check_versions_in_use(new, &difference, &namespaced, &shoots, profile, release)
         })?;
         judged::<NamespacedCloudProfile>(attributes, &[""], |new, old| {
             let Some(old) = old.filter(|old| takes_away(new, old)) else { return Ok(()) };
@@ -100,6 +135,40 @@ impl Plugin for ResourceReferenceManager {
             shoots.retain(|shoot| shoot.metadata.namespace == new.metadata.namespace);
             check_overrides_in_use(new, old, &parent.spec, &shoots, at)
         })
+    }
+}
+
+/// Refuses the deletion of a BackupBucket with entries. Of a collection every bucket counts, regardless of selectors:
+/// upstream's plugin gets no name.
+fn bucket_deletion(attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+    if !attributes.is_main::<BackupBucket>() {
+        return Ok(());
+    }
+    let entries = reads.list_decisive::<BackupEntry>();
+    let names = if attributes.request.collection {
+        reads.list::<BackupBucket>(None).iter().map(|bucket| bucket.metadata.name.clone()).collect()
+    } else {
+        vec![attributes.name.to_owned()]
+    };
+    for name in names {
+        if let Err(Refusal::Forbidden(text)) = rules::check_bucket_deletion(&name, &entries) {
+            let resource =
+                GroupResource { group: BackupBucket::GROUP.to_owned(), resource: BackupBucket::PLURAL.to_owned() };
+            return Err(Status::forbidden(&resource, &name, &text));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no object of another kind has the name of an object.
+fn other_name<K: apimachinery::Resource, O: apimachinery::Resource>(
+    object: &K,
+    reads: &Reads<'_>,
+) -> Result<(), Refusal> {
+    let meta = object.metadata();
+    match reads.get::<O>(&meta.namespace, &meta.name) {
+        Some(_) => Err(rules::same_name(K::KIND, meta, O::KIND)),
+        None => Ok(()),
     }
 }
 
@@ -137,34 +206,58 @@ fn exists<K: apimachinery::Resource>(name: Option<String>, namespace: &str, read
     }
 }
 
-fn secret(namespace: &str, name: &str, reads: &Reads<'_>) -> Result<(), Refusal> {
-    if reads.get::<Secret>(namespace, name).is_none() {
-        return Err(Refusal::Forbidden(format!("secrets {name:?} not found")));
+/// Group and plural name of a kind that other objects refer to.
+fn resource_of(kind: &str) -> (&'static str, &'static str) {
+    match kind {
+        WorkloadIdentity::KIND => (WorkloadIdentity::GROUP, WorkloadIdentity::PLURAL),
+        ConfigMap::KIND => (ConfigMap::GROUP, ConfigMap::PLURAL),
+        _ => (Secret::GROUP, Secret::PLURAL),
     }
-    Ok(())
+}
+
+/// Returns a 403 if there is no such Secret, ConfigMap or WorkloadIdentity.
+fn find(kind: &str, namespace: &str, name: &str, reads: &Reads<'_>) -> Result<(), Refusal> {
+    let is_found = match kind {
+        WorkloadIdentity::KIND => reads.get::<WorkloadIdentity>(namespace, name).is_some(),
+        ConfigMap::KIND => reads.get::<ConfigMap>(namespace, name).is_some(),
+        _ => reads.get::<Secret>(namespace, name).is_some(),
+    };
+    if is_found { Ok(()) } else { Err(Refusal::Forbidden(rules::not_found(kind, name))) }
 }
 
 fn credentials(reference: &ObjectReference, provider: &str, reads: &Reads<'_>) -> Result<(), Refusal> {
-    match reference.kind.as_str() {
-        "Secret" => secret(&reference.namespace, &reference.name, reads),
-        _ => match reads.get::<WorkloadIdentity>(&reference.namespace, &reference.name) {
-            None => Err(Refusal::Forbidden(format!(
-                "workloadidentities.security.gardener.cloud {:?} not found",
-                reference.name
-            ))),
-            Some(identity) if identity.spec.target_system.r#type != provider => Err(Refusal::Forbidden(format!(
-                "CredentialsBinding provider type ([{provider}]) does not match with WorkloadIdentity provider type {}",
-                identity.spec.target_system.r#type
-            ))),
-            Some(_) => Ok(()),
-        },
+    find(&reference.kind, &reference.namespace, &reference.name, reads)?;
+    if reference.kind != WorkloadIdentity::KIND {
+        return Ok(());
     }
+    match reads.get::<WorkloadIdentity>(&reference.namespace, &reference.name) {
+        Some(identity) if identity.spec.target_system.r#type != provider => Err(Refusal::Forbidden(format!(
+            "CredentialsBinding provider type ([{provider}]) does not match with WorkloadIdentity provider type {}",
+            identity.spec.target_system.r#type
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Checks a binding against the Shoots that use it; `binding_of` returns a Shoot's binding of this kind.
+fn users<K: apimachinery::Resource>(
+    binding: &K,
+    types: &[&str],
+    release: Release,
+    binding_of: fn(&Shoot) -> Option<&str>,
+    reads: &Reads<'_>,
+) -> Result<(), Refusal> {
+    let meta = binding.metadata();
+    let shoots = reads.list::<Shoot>(Some(&meta.namespace));
+    let users = shoots.iter().map(|shoot| &**shoot).filter(|shoot| binding_of(shoot) == Some(meta.name.as_str()));
+    rules::check_binding_provider(K::KIND, types, users, release)
 }
 
 /// Checks that quotas exist, at most one for the Project and one for the credentials.
 fn quotas(
     references: &[ObjectReference],
     kind: &str,
+    release: Release,
     (access, request): Asking<'_>,
     reads: &Reads<'_>,
 ) -> Result<(), Refusal> {
@@ -179,8 +272,9 @@ fn quotas(
         };
         *(if quota.spec.scope.kind == "Project" { &mut of_project } else { &mut of_credentials }) += 1;
         if of_project > 1 || of_credentials > 1 {
-            let text = "only one quota per scope (project or credentials) can be assigned";
-            return Err(Refusal::Forbidden(text.to_owned()));
+            let scope = if KINDS_OF_CREDENTIALS.contain(release) { "credentials" } else { "secret" };
+            let text = format!("only one quota per scope (project or {scope}) can be assigned");
+            return Err(Refusal::Forbidden(text));
         }
     }
     Ok(())
@@ -199,10 +293,34 @@ fn project(new: &Project, old: Option<&Project>, reads: &Reads<'_>) -> Result<()
     Ok(())
 }
 
+/// Checks that named resources of a Shoot or Seed, if they have changed, exist and are readable; `change`: new and old ones.
+fn resources(
+    change: (&[NamedResourceReference], &[NamedResourceReference]),
+    namespace: &str,
+    release: Release,
+    (access, request): Asking<'_>,
+    reads: &Reads<'_>,
+) -> Result<(), Refusal> {
+    if change.0 == change.1 {
+        return Ok(());
+    }
+    let shoot = if RESOURCES_OF_ANY_KIND.contain(release) { "" } else { "shoot " };
+    for resource in change.0 {
+        let (kind, name) = (resource.resource_ref.kind.as_str(), resource.resource_ref.name.as_str());
+        let (group, plural) = resource_of(kind);
+        let target = Target { group, plural, namespace, name, ..Target::default() };
+        access.read(request, target, &format!("{shoot}cannot reference a resource you are not allowed to read"))?;
+        let what = format!("failed to resolve {shoot}resource reference {:?}", resource.name);
+        within(&what, find(kind, namespace, name, reads))?;
+    }
+    Ok(())
+}
+
 fn shoot(
     new: &Shoot,
     old: Option<&Shoot>,
-    (access, request): Asking<'_>,
+    release: Release,
+    asking: Asking<'_>,
     reads: &mut Reads<'_>,
 ) -> Result<(), Refusal> {
     if old.is_some_and(|old| old.spec == new.spec) {
@@ -222,29 +340,10 @@ fn shoot(
     let binding = changed(&spec.credentials_binding_name, &before.credentials_binding_name);
     exists::<CredentialsBinding>(binding, namespace, reads)?;
     exists::<ExposureClass>(changed(&spec.exposure_class_name, &before.exposure_class_name), "", reads)?;
-    if spec.resources != before.resources {
-        for resource in &spec.resources {
-            let reference = &resource.resource_ref;
-            let plural = format!("{}s", reference.kind.to_lowercase());
-            let target = Target { plural: &plural, namespace, name: &reference.name, ..Target::default() };
-            access.read(request, target, "cannot reference a resource you are not allowed to read")?;
-            let found = match reference.kind.as_str() {
-                "Secret" => reads.get::<Secret>(namespace, &reference.name).is_some(),
-                _ => reads.get::<ConfigMap>(namespace, &reference.name).is_some(),
-            };
-            if !found {
-                return Err(Refusal::Forbidden(format!(
-                    "failed to resolve resource reference {:?}: {plural} {:?} not found",
-                    resource.name, reference.name
-                )));
-            }
-        }
-    }
-    if spec.dns != before.dns {
-        let names = spec.dns.iter().flat_map(|dns| &dns.providers).filter_map(|provider| provider.secret_name.as_ref());
-        for name in names {
-            within("failed to resolve DNS provider secret reference", secret(namespace, name, reads))?;
-        }
+    resources((&spec.resources, &before.resources), namespace, release, asking, reads)?;
+    rules::check_dns_credentials(spec, before, release, |kind, name| find(kind, namespace, name, reads).is_ok())?;
+    if !API_SERVER_REFERENCES.contain(release) {
+        return Ok(());
     }
     let empty = KubeAPIServerConfig::default();
     let server = |spec: &ShootSpec| spec.kubernetes.kube_api_server.clone().unwrap_or_else(|| empty.clone());
@@ -254,14 +353,11 @@ fn shoot(
             if let Some(name) = &plugin.kubeconfig_secret_name {
                 let what =
                     format!("failed to resolve admission plugin kubeconfig secret reference for {:?}", plugin.name);
-                within(&what, secret(namespace, name, reads))?;
+                within(&what, find(Secret::KIND, namespace, name, reads))?;
             }
         }
     }
-    let config_map = |name: &str| {
-        let found = reads.get::<ConfigMap>(namespace, name).is_some();
-        if found { Ok(()) } else { Err(Refusal::Forbidden(format!("configmaps {name:?} not found"))) }
-    };
+    let config_map = |name: &str| find(ConfigMap::KIND, namespace, name, reads);
     if let Some(structured) =
         now.structured_authentication.filter(|one| then.structured_authentication.as_ref() != Some(one))
     {
@@ -275,7 +371,7 @@ fn shoot(
         within(what, config_map(&structured.config_map_name))?;
         for kubeconfig in &structured.kubeconfigs {
             let what = "failed to resolve structured authorization kubeconfig secret reference";
-            within(what, secret(namespace, &kubeconfig.secret_name, reads))?;
+            within(what, find(Secret::KIND, namespace, &kubeconfig.secret_name, reads))?;
         }
     }
     Ok(())

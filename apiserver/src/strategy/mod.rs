@@ -57,8 +57,9 @@ pub fn seed(release: Release) -> Rules<Seed> {
 }
 
 /// Returns the strategy of Projects.
-pub fn project() -> Rules<Project> {
-    Rules::new(projects::project, projects::project_update)
+pub fn project(release: Release) -> Rules<Project> {
+    let create = move |project: &Project| projects::project(project, release);
+    Rules::new(create, move |new, old| projects::project_update(new, old, release))
         .default(defaulting::project)
         .canonicalize(defaulting::project_owner_role)
         .status(projects::project_status_update)
@@ -132,10 +133,9 @@ pub fn controller_registration(release: Release) -> Rules<ControllerRegistration
 }
 
 /// Returns the strategy of ControllerDeployments, in the version in which they are stored.
-pub fn controller_deployment() -> Rules<core_v1::ControllerDeployment> {
-    Rules::new(extensibility::controller_deployment_v1, |deployment, _| {
-        extensibility::controller_deployment_v1(deployment)
-    })
+pub fn controller_deployment(release: Release) -> Rules<core_v1::ControllerDeployment> {
+    let create = move |new: &core_v1::ControllerDeployment| extensibility::controller_deployment_v1(new, release);
+    Rules::new(create, move |new, _| extensibility::controller_deployment_v1(new, release))
 }
 
 /// Returns the strategy of Gardenlets.

@@ -142,6 +142,7 @@ fn a_gardenlet_touches_only_what_belongs_to_its_seed() {
         let mut other = garden.get("/apis/core.gardener.cloud/v1beta1/seeds/local").await;
         other["metadata"] = json!({"name": "other"});
         garden.post(&other).await.accepted();
+        garden.apply("apiVersion: v1\nkind: Secret\nmetadata: {name: local, namespace: garden}").await;
         let status = json!({"status": {"hibernated": true}});
         garden.groups = SEEDS;
         garden.user = "gardener.cloud:system:seed:other";

@@ -10,6 +10,7 @@ mod malformed;
 mod neighbours;
 mod opaque;
 mod profile_references;
+mod references;
 mod releases;
 mod served_fields;
 mod shoots;

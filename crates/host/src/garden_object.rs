@@ -2,17 +2,21 @@
 //! Gardens and operator Extensions: validation and warnings of gardener-operator's webhooks, implemented in the host so
 //! that they apply even while no operator runs.
 //!
-//! The rules are those of [`domain::validation::garden`] and [`domain::warnings`].
+//! The rules are those of [`domain::validation::garden`], [`domain::validation::operator_extension`] and
+//! [`domain::warnings`].
 
+use api::cluster;
 use api::constants::annotation;
 use api::operator::{Extension, Garden, GardenStatus};
 use apimachinery::field::FieldError;
-use apimachinery::{GroupResource, Resource, Status};
-use domain::validation::garden;
+use apimachinery::{GroupKind, GroupResource, Resource, Status};
+use domain::validation::{garden, operator_extension};
 use domain::warnings;
 use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
+
+use crate::installed::Installed;
 
 /// Validation of Gardens.
 #[derive(Clone, Debug)]
@@ -51,9 +55,28 @@ impl Strategy<Garden> for GardenStrategy {
     }
 }
 
-/// Validation that needs other objects, or only the old object.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GardenAdmission;
+/// Validation that needs other objects, or only the old object, and that of Extensions, by the release of gardener-operator.
+#[derive(Clone, Debug)]
+pub(crate) struct GardenAdmission(pub(crate) Installed);
+
+impl GardenAdmission {
+    /// Checks a written Extension; one whose specification is unchanged must remain changeable for its controller.
+    fn extension(&self, attributes: &mut Attributes<'_>) -> Result<(), Status> {
+        let Some(release) = self.0.release(cluster::RUNTIME) else { return Ok(()) };
+        let old = attributes.old::<Extension>().cloned();
+        let Some(new) = attributes.object::<Extension>() else { return Ok(()) };
+        let errors = match &old {
+            None => operator_extension::extension(new, release),
+            Some(old) if old.spec == new.spec => Vec::new(),
+            Some(old) => operator_extension::extension_update(new, old, release),
+        };
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let kind = GroupKind { group: Extension::GROUP.to_owned(), kind: Extension::KIND.to_owned() };
+        Err(Status::invalid(&kind, &new.metadata.name, &errors))
+    }
+}
 
 impl Plugin for GardenAdmission {
     fn name(&self) -> &'static str {
@@ -67,6 +90,7 @@ impl Plugin for GardenAdmission {
                 let Some(new) = attributes.object::<Garden>() else { return Ok(()) };
                 garden::creation(&new.metadata, others).map_err(Status::bad_request)
             }
+            Operation::Create | Operation::Update if attributes.is_main::<Extension>() => self.extension(attributes),
             Operation::Delete if attributes.is_main::<Garden>() => {
                 let verdict = attributes.old::<Garden>().map(|old| garden::deletion(&old.metadata));
                 verdict.unwrap_or(Ok(())).map_err(|text| forbidden::<Garden>(attributes.name, &text))

@@ -222,7 +222,7 @@ impl Host {
         let builder = builder
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock)
-            .admission(garden_object::GardenAdmission)
+            .admission(garden_object::GardenAdmission(installed.clone()))
             .admission(limits::LimitRanger)
             .admission(pod_admission::PodAdmission)
             .admission(signing_admission::SubjectRestriction)

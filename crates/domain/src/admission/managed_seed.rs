@@ -4,18 +4,19 @@
 //! Unlike upstream: the DNS provider of the Seed is that of the default domain of its Shoot, never one of the Shoot's
 //! own; zones that Shoots on the Seed use are checked with the Seed.
 //!
-//! Source: plugin/pkg/{managedseed/validator,managedseed/shoot,shoot/managedseed} @ v1.120.0.
+//! Source: plugin/pkg/{managedseed/validator,managedseed/shoot,shoot/managedseed} @ v1.120.0, v1.127.0 and v1.131.0.
 
 use std::collections::BTreeSet;
 
 use api::constants::label;
-use api::core::Shoot;
+use api::core::{SeedDNS, Shoot};
 use api::seedmanagement::ManagedSeed;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::RawExtension;
 use serde_json::{Map, Value, json};
 
 use super::Refusal;
+use super::seed_domains::{Loss, Uses};
 
 /// Prefix of the Seed's ingress domain, before the domain of its Shoot.
 const INGRESS: &str = "ingress";
@@ -41,7 +42,7 @@ fn zones(shoot: &Shoot) -> BTreeSet<&str> {
 }
 
 /// Checks a ManagedSeed against its Shoot, and completes its Seed from the Shoot. `other`: name of another ManagedSeed of
-/// the Shoot; `dns_provider`: DNS provider for a Seed without one, as JSON.
+/// the Shoot; `dns_provider`: DNS provider for a Seed without one, as JSON; `uses`: Shoots that may use the Seed.
 ///
 /// # Errors
 /// 422.
@@ -51,6 +52,7 @@ pub fn admit(
     shoot: Option<&Shoot>,
     other: Option<&str>,
     dns_provider: &Value,
+    uses: &Uses,
 ) -> Result<(), Refusal> {
     let name = seed.spec.shoot.as_ref().map(|shoot| shoot.name.clone()).unwrap_or_default();
     if name.is_empty() {
@@ -86,6 +88,10 @@ pub fn admit(
         }
         complete(&mut errors, &mut spec["spec"], shoot, domain, dns_provider, &path);
         let held = old.map(|old| serde_json::to_value(&old.spec.gardenlet.config).unwrap_or_default());
+        if let Some(held) = &held {
+            let (is, was) = (&spec["spec"]["dns"], &held["seedConfig"]["spec"]["dns"]);
+            check_domains(&mut errors, &seed.metadata.name, (is, was), uses, &path.child("dns"));
+        }
         check_zones(&mut errors, &spec["spec"], held.as_ref().map(|held| &held["seedConfig"]["spec"]), shoot, &path);
         seed.spec.gardenlet.config = serde_json::from_value::<RawExtension>(config).unwrap_or_default();
     }
@@ -156,6 +162,23 @@ fn complete(
     }
 }
 
+/// Checks that a change of the Seed's domains takes none from its Shoots.
+fn check_domains(errors: &mut Vec<FieldError>, name: &str, (is, was): (&Value, &Value), uses: &Uses, path: &Path) {
+    let read = |dns: &Value| serde_json::from_value::<SeedDNS>(dns.clone()).unwrap_or_default();
+    for lost in uses.lost(name, &read(is), &read(was)) {
+        let (path, text) = match lost {
+            Loss::Internal => (
+                path.child("internal").child("domain"),
+                "internal domain must not be changed while shoots are still scheduled onto seed",
+            ),
+            Loss::Defaults(_) | Loss::Missing(_) => {
+                (path.child("defaults"), "default domains must not be removed while shoots are still using them")
+            }
+        };
+        errors.push(FieldError::forbidden(&path, text));
+    }
+}
+
 /// Checks that the Seed has only zones of its Shoot; for an update only new zones are checked.
 fn check_zones(errors: &mut Vec<FieldError>, spec: &Value, old: Option<&Value>, shoot: &Shoot, path: &Path) {
     let listed = |spec: &Value| -> Vec<String> {
@@ -221,7 +244,15 @@ pub fn check_shoot_update(shoot: &Shoot, old: &Shoot, seed: &ManagedSeed) -> Res
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::release::{DOCUMENTED, NEWEST, Release};
+
+    fn uses(release: Release, shoots: &[Shoot]) -> Uses {
+        let shoots = shoots.iter().cloned().map(Arc::new).collect();
+        Uses { shoots, default_domains: Vec::new(), release }
+    }
 
     fn shoot(change: impl FnOnce(&mut Value)) -> Shoot {
         let mut tree = json!({
@@ -253,7 +284,7 @@ mod tests {
 
     /// Returns the errors of a ManagedSeed as path and text.
     fn judged(spec: Value, old: Option<&ManagedSeed>, shoot: Option<&Shoot>, other: Option<&str>) -> Vec<String> {
-        match admit(&mut seed(spec), old, shoot, other, &provider()) {
+        match admit(&mut seed(spec), old, shoot, other, &provider(), &uses(DOCUMENTED, &[])) {
             Ok(()) => Vec::new(),
             Err(Refusal::Invalid(errors)) => errors.iter().map(ToString::to_string).collect(),
             Err(other) => panic!("{other:?}"),
@@ -281,7 +312,7 @@ mod tests {
     #[test]
     fn a_seed_takes_over_what_its_shoot_has() {
         let mut made = seed(json!({}));
-        admit(&mut made, None, Some(&shoot(|_| {})), None, &provider()).expect("it is fit");
+        admit(&mut made, None, Some(&shoot(|_| {})), None, &provider(), &uses(DOCUMENTED, &[])).expect("it is fit");
         let config = serde_json::to_value(&made.spec.gardenlet.config).expect("JSON");
         let expected = json!({
             "dns": { "provider": provider() },
@@ -318,6 +349,40 @@ mod tests {
         let old = seed(json!({ "provider": { "zones": ["c"] } }));
         let spec = json!({ "provider": { "zones": ["c", "a"] } });
         assert_eq!(judged(spec, Some(&old), Some(&shoot(|_| {})), None), Vec::<String>::new());
+    }
+
+    #[test]
+    fn domains_stay_while_shoots_use_the_seed() {
+        let with = |internal: &str, default: &str| {
+            let dns = json!({ "internal": { "domain": internal }, "defaults": [{ "domain": default }] });
+            seed(json!({ "dns": dns }))
+        };
+        let user = shoot(|spec| {
+            spec["seedName"] = json!("child");
+            spec["dns"] = json!({ "domain": "u.a.example" });
+        });
+        let refused = |release: Release, shoots: &[Shoot]| {
+            let (mut new, old) = (with("j", "b.example"), with("i", "a.example"));
+            let shoots = uses(release, shoots);
+            match admit(&mut new, Some(&old), Some(&shoot(|_| {})), None, &provider(), &shoots) {
+                Err(Refusal::Invalid(errors)) => errors.iter().map(ToString::to_string).collect(),
+                _ => Vec::new(),
+            }
+        };
+        let path = "spec.gardenlet.config.seedConfig.spec.dns";
+        let expected = [
+            format!(
+                "{path}.internal.domain: Forbidden: internal domain must not be changed while shoots are still scheduled onto \
+                 seed"
+            ),
+            format!(
+                "{path}.defaults: Forbidden: default domains must not be removed while shoots are still using them"
+            ),
+        ];
+        assert_eq!(refused(NEWEST, std::slice::from_ref(&user)), expected);
+        assert_eq!(refused(Release(127), std::slice::from_ref(&user)), expected[..1]);
+        assert_eq!(refused(Release(126), &[user]), Vec::<String>::new());
+        assert_eq!(refused(NEWEST, &[]), Vec::<String>::new());
     }
 
     #[test]

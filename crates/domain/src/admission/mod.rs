@@ -12,6 +12,8 @@ pub mod namespaced_cloud_profile;
 pub mod pods;
 pub mod project;
 pub mod quota;
+pub mod references;
+pub mod seed_domains;
 pub mod shoot;
 pub mod webhooks;
 

@@ -10,16 +10,21 @@ use apimachinery::field::Path;
 
 use super::Refusal;
 use super::aggregate;
+use crate::release::{Release, Releases};
 use crate::validation::common::{key_and_value, tolerations_against};
+
+/// The prefix of namespaces is checked here; later, validation checks it.
+const PREFIXED_NAMESPACE: Releases = Releases::until(127);
 
 /// Checks the namespace's name; a new Project is owned by its member with role `owner`, else by its creator, and the owner
 /// becomes a member (ProjectValidator).
 ///
 /// # Errors
-/// 403 for a namespace that does not begin with `garden-`.
-pub fn admit_project(project: &mut Project, is_new: bool, user: &str) -> Result<(), Refusal> {
+/// 403 for a namespace that does not begin with `garden-`, until 1.126.
+pub fn admit_project(project: &mut Project, is_new: bool, user: &str, release: Release) -> Result<(), Refusal> {
     let namespace = project.spec.namespace.as_deref().unwrap_or("garden");
-    if namespace != namespace::GARDEN && !namespace.starts_with(namespace::PROJECT_PREFIX) {
+    let has_prefix = namespace == namespace::GARDEN || namespace.starts_with(namespace::PROJECT_PREFIX);
+    if !has_prefix && PREFIXED_NAMESPACE.contain(release) {
         return Err(Refusal::Forbidden(".spec.namespace must start with garden-".to_owned()));
     }
     if project.metadata.is_being_deleted() {
@@ -153,11 +158,12 @@ pub fn reserve_resources(shoot: &mut Shoot) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::DOCUMENTED;
 
     #[test]
     fn the_creator_of_a_project_owns_it() {
         let mut project = Project::default();
-        admit_project(&mut project, true, "alice").unwrap();
+        admit_project(&mut project, true, "alice", DOCUMENTED).unwrap();
         assert_eq!(project.spec.created_by, Some(subject_of("alice")));
         assert_eq!(project.spec.owner, Some(subject_of("alice")));
         let member = &project.spec.members[0];
@@ -165,21 +171,23 @@ mod tests {
             (member.name.as_str(), member.role.as_str(), &member.roles[..]),
             ("alice", "admin", &["owner".to_owned()][..])
         );
-        admit_project(&mut project, false, "bob").unwrap();
+        admit_project(&mut project, false, "bob", DOCUMENTED).unwrap();
         assert_eq!(project.spec.members.len(), 1);
     }
 
     #[test]
     fn namespaces_of_projects_begin_with_garden() {
-        let check = |namespace: &str, accepted: bool| {
+        let check = |minor: u16, namespace: &str, accepted: bool| {
             let mut project = Project::default();
             project.spec.namespace = Some(namespace.to_owned());
-            assert_eq!(admit_project(&mut project, true, "alice").is_ok(), accepted, "{namespace}");
+            let admitted = admit_project(&mut project, true, "alice", Release(minor));
+            assert_eq!(admitted.is_ok(), accepted, "{minor} {namespace}");
         };
-        check("garden", true);
-        check("garden-dev", true);
-        check("gardendev", false);
-        check("dev", false);
+        check(120, "garden", true);
+        check(120, "garden-dev", true);
+        check(120, "gardendev", false);
+        check(126, "dev", false);
+        check(127, "dev", true);
     }
 
     #[test]

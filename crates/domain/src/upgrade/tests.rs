@@ -303,7 +303,7 @@ fn steps_say_what_must_hold_before_them() {
                 "gardener-scheduler is at 1.37 or newer (C2)",
                 "every gardenlet is at 1.37 or newer (G2)",
                 "gardener-operator 1.37.0 has reconciled the Garden (O3b)",
-                "recommended: the Garden is ready",
+                "recommended: the Garden is ready (status.gardener.version is 1.37.0",
                 "recommended: all conditions of Extensions are True",
                 "recommended: every Seed is ready",
                 "recommended: gardenlets have reconciled every Shoot since the last minor (W1)",
@@ -324,7 +324,7 @@ fn steps_say_what_must_hold_before_them() {
             vec!["every gardener-apiserver is at 1.38 or newer (C1)"],
             vec![
                 "every gardener-apiserver is at 1.38 or newer (G1)",
-                "recommended: the Garden is ready",
+                "recommended: the Garden is ready (status.gardener.version is 1.38.0",
                 "recommended: all conditions of Extensions are True",
             ],
             vec!["every gardenlet is at 1.38 or newer (E1)"],
@@ -332,10 +332,11 @@ fn steps_say_what_must_hold_before_them() {
     );
 }
 
-/// Returns the condition of a text `CONDITION: COMMAND`, without the description of a ready object.
+/// Returns the condition of a text `CONDITION: COMMAND`, without the description of a ready object that Gardens and Seeds have
+/// in common.
 fn condition(text: &str) -> &str {
     let condition = text.split(": `").next().unwrap_or_default();
-    condition.split(" (no annotation").next().unwrap_or_default()
+    condition.split("no annotation").next().unwrap_or_default().trim_end_matches([' ', '(', ','])
 }
 
 /// Deployments and the Garden are in the runtime cluster, Seeds and Shoots in the garden cluster.

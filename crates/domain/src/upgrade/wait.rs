@@ -135,8 +135,10 @@ pub(super) fn advice(next: &Move, fleet: &Fleet) -> Vec<Wait> {
     if next.from.minor() == next.to.minor() {
         return waits;
     }
-    if has(Component::Operator) && fleet.garden.is_some() && (begins_minor || next.component == Component::Gardenlet) {
-        waits.push(Wait::new(Look::GardenStatus, format!("recommended: the Garden is ready ({READY})")));
+    let garden = fleet.garden.as_ref().filter(|_| has(Component::Operator));
+    if let Some(garden) = garden.filter(|_| begins_minor || next.component == Component::Gardenlet) {
+        let condition = format!("recommended: the Garden is ready (status.gardener.version is {garden}, {READY})");
+        waits.push(Wait::new(Look::GardenStatus, condition));
         if has(Component::Extension) {
             waits.push(Wait::new(Look::Extensions, "recommended: all conditions of Extensions are True"));
         }

@@ -133,9 +133,10 @@ pub fn exposure_class(class: &ExposureClass, release: Release) -> Errors {
         let path = Path::new("scheduling");
         if let Some(selector) = &scheduling.seed_selector {
             let path = path.child("seedSelector");
-            meta::label_selector_parts(&mut errors, &selector.match_labels, &selector.match_expressions, &path);
+            let (labels, expressions) = (&selector.match_labels, &selector.match_expressions);
+            common::seed_selector(&mut errors, labels, expressions, release, &path);
         }
-        common::tolerations(&mut errors, &scheduling.tolerations, &path.child("tolerations"));
+        common::tolerations_in(&mut errors, &scheduling.tolerations, release, &path.child("tolerations"));
     }
     errors
 }

@@ -8,14 +8,27 @@ use api::core::{NamedResourceReference, Toleration};
 use api::kubernetes::autoscaling::CrossVersionObjectReference;
 use api::kubernetes::core::ObjectReference;
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::{Duration, IntOrString};
+use apimachinery::meta::{Duration, IntOrString, LabelSelector, LabelSelectorRequirement, TextMap};
 
 use super::shoot::Gates;
 use super::{Errors, meta};
-use crate::release::Releases;
+use crate::release::{DOCUMENTED, Release, Releases};
 
 /// Names in a CloudProfile must be qualified names without a prefix.
 const NAMES_ARE_QUALIFIED: Releases = Releases::since(125);
+
+/// Types of extensions must be labels.
+const TYPES_ARE_LABELS: Releases = Releases::since(130);
+
+/// Name and namespace of a reference are checked.
+const REFERRED_NAMES_ARE_JUDGED: Releases = Releases::since(132);
+
+/// Version and kind of a reference are checked together.
+const REFERENCES_HAVE_KINDS: Releases = Releases::since(135);
+
+/// Versions and kinds of named references.
+const REFERENCES: [&str; 3] =
+    ["/v1, Kind=Secret", "/v1, Kind=ConfigMap", "security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity"];
 
 /// Returns the violations of a name that must be a qualified name without a prefix; none in releases without the rule.
 ///
@@ -50,12 +63,28 @@ pub fn consecutive_hyphens(errors: &mut Errors, name: &str) {
 
 /// Checks the types of a list of extensions: none is empty, none is repeated.
 pub fn extensions<'a>(errors: &mut Errors, types: impl IntoIterator<Item = &'a String>, path: &Path) {
+    extensions_in(errors, types, DOCUMENTED, path);
+}
+
+/// Like [`extensions`], by the rules of a release.
+///
+/// Source: pkg/apis/core/validation/utils.go (`validateExtensions`) @ v1.120.0 and v1.130.0.
+pub fn extensions_in<'a>(
+    errors: &mut Errors,
+    types: impl IntoIterator<Item = &'a String>,
+    release: Release,
+    path: &Path,
+) {
+    let are_labels = TYPES_ARE_LABELS.contain(release);
     let mut seen = BTreeSet::new();
     for (index, extension) in types.into_iter().enumerate() {
         let path = path.index(index).child("type");
         if extension.is_empty() {
             errors.push(FieldError::required(&path, "field must not be empty"));
-        } else if !seen.insert(extension) {
+        } else if are_labels {
+            meta::invalid_each(errors, &path, extension, meta::dns_label(extension));
+        }
+        if !seen.insert(extension) && (are_labels || !extension.is_empty()) {
             errors.push(FieldError::duplicate(&path, extension));
         }
     }
@@ -63,6 +92,32 @@ pub fn extensions<'a>(errors: &mut Errors, types: impl IntoIterator<Item = &'a S
 
 /// Checks named references to Secrets and ConfigMaps.
 pub fn resources(errors: &mut Errors, resources: &[NamedResourceReference], path: &Path) {
+    resources_in(errors, resources, DOCUMENTED, path);
+}
+
+/// Like [`resources`], by the rules of a release; since 1.135 a reference may be to a WorkloadIdentity.
+pub fn resources_in(errors: &mut Errors, resources: &[NamedResourceReference], release: Release, path: &Path) {
+    named_references(errors, resources, &REFERENCES, release, path);
+}
+
+/// Like [`resources_in`], without references to WorkloadIdentities.
+pub fn secrets_and_config_maps(
+    errors: &mut Errors,
+    resources: &[NamedResourceReference],
+    release: Release,
+    path: &Path,
+) {
+    named_references(errors, resources, &REFERENCES[..2], release, path);
+}
+
+/// Checks named references; `allowed`: their versions and kinds, since 1.135.
+fn named_references(
+    errors: &mut Errors,
+    resources: &[NamedResourceReference],
+    allowed: &[&str],
+    release: Release,
+    path: &Path,
+) {
     let mut names = BTreeSet::new();
     for (index, resource) in resources.iter().enumerate() {
         let path = path.index(index);
@@ -73,7 +128,39 @@ pub fn resources(errors: &mut Errors, resources: &[NamedResourceReference], path
         }
         let reference = &resource.resource_ref;
         let path = path.child("resourceRef");
-        cross_version_reference(errors, &reference.api_version, &reference.kind, &reference.name, &path);
+        if REFERENCES_HAVE_KINDS.contain(release) {
+            object_reference(errors, reference, allowed, &path);
+        } else {
+            cross_version_reference(errors, &reference.api_version, &reference.kind, &reference.name, &path);
+        }
+    }
+}
+
+/// Checks a reference whose version and kind are checked together.
+///
+/// Source: pkg/apis/core/validation/utils.go (`validateCrossVersionObjectReference`) @ v1.135.0.
+fn object_reference(errors: &mut Errors, reference: &CrossVersionObjectReference, allowed: &[&str], path: &Path) {
+    let CrossVersionObjectReference { api_version: version, kind, name } = reference;
+    if version.is_empty() {
+        errors.push(FieldError::required(&path.child("apiVersion"), "must provide an apiVersion"));
+    }
+    if kind.is_empty() {
+        errors.push(FieldError::required(&path.child("kind"), "must provide a kind"));
+    }
+    let (group, short) = version.split_once('/').unwrap_or(("", version));
+    if short.contains('/') {
+        let text = format!(
+            "cannot determine GroupVersionKind for specified reference: unexpected GroupVersion string: {version}"
+        );
+        errors.push(FieldError::invalid(path, reference, &text));
+    } else {
+        let kind = format!("{group}/{short}, Kind={kind}");
+        if !allowed.contains(&kind.as_str()) {
+            errors.push(FieldError::not_supported(path, &kind, allowed));
+        }
+    }
+    if name.is_empty() {
+        errors.push(FieldError::required(&path.child("name"), "must provide a name"));
     }
 }
 
@@ -137,8 +224,21 @@ fn credentials(
 
 /// Checks a reference by name.
 pub fn named_reference(errors: &mut Errors, reference: &ObjectReference, path: &Path) {
+    named_reference_in(errors, reference, DOCUMENTED, path);
+}
+
+/// Like [`named_reference`], by the rules of a release.
+///
+/// Source: pkg/apis/core/validation/utils.go (`ValidateObjectReferenceNameAndNamespace`) @ v1.120.0 and v1.132.0.
+pub fn named_reference_in(errors: &mut Errors, reference: &ObjectReference, release: Release, path: &Path) {
+    let (name, namespace) = (path.child("name"), path.child("namespace"));
     if reference.name.is_empty() {
-        errors.push(FieldError::required(&path.child("name"), "must provide a name"));
+        errors.push(FieldError::required(&name, "must provide a name"));
+    } else if REFERRED_NAMES_ARE_JUDGED.contain(release) {
+        meta::invalid_each(errors, &name, &reference.name, meta::dns_subdomain(&reference.name));
+    }
+    if !reference.namespace.is_empty() && REFERRED_NAMES_ARE_JUDGED.contain(release) {
+        meta::invalid_each(errors, &namespace, &reference.namespace, meta::dns_label(&reference.namespace));
     }
 }
 
@@ -147,13 +247,41 @@ pub fn key_and_value(key: &str, value: Option<&str>) -> String {
     value.map_or_else(|| key.to_owned(), |value| format!("{key}={value}"))
 }
 
-/// Checks tolerations: keys are unique; a key without value covers all of its values.
-pub fn tolerations(errors: &mut Errors, tolerations: &[Toleration], path: &Path) {
+/// Invalid values in the expressions of a selector are refused.
+const SELECTED_VALUES_ARE_LABELS: Releases = Releases::since(127);
+
+/// Checks the parts of a selector of Seeds by the rules of a release.
+pub fn seed_selector(
+    errors: &mut Errors,
+    match_labels: &TextMap,
+    match_expressions: &[LabelSelectorRequirement],
+    release: Release,
+    path: &Path,
+) {
+    if !SELECTED_VALUES_ARE_LABELS.contain(release) {
+        meta::label_selector_parts(errors, match_labels, match_expressions, path);
+        return;
+    }
+    let selector = LabelSelector { match_labels: match_labels.clone(), match_expressions: match_expressions.to_vec() };
+    meta::label_selector_with_values(errors, &selector, path);
+}
+
+/// Keys and values of tolerations must be those of labels.
+const TOLERATIONS_ARE_LABELS: Releases = Releases::since(130);
+
+/// Checks tolerations by the rules of a release: keys are unique; a key without value covers all of its values.
+pub fn tolerations_in(errors: &mut Errors, tolerations: &[Toleration], release: Release, path: &Path) {
+    let are_labels = TOLERATIONS_ARE_LABELS.contain(release);
     let mut seen = BTreeSet::new();
     for (index, toleration) in tolerations.iter().enumerate() {
         let path = path.index(index);
         if toleration.key.is_empty() {
             errors.push(FieldError::required(&path.child("key"), "cannot be empty"));
+        } else if are_labels {
+            meta::invalid_each(errors, &path.child("key"), &toleration.key, meta::qualified_name(&toleration.key));
+        }
+        if let Some(value) = toleration.value.as_ref().filter(|_| are_labels) {
+            meta::invalid_each(errors, &path.child("value"), value, meta::label_value(value));
         }
         let id = key_and_value(&toleration.key, toleration.value.as_deref());
         if seen.contains(&id) || seen.contains(&toleration.key) {
@@ -258,5 +386,92 @@ mod tests {
         };
         assert_eq!((said(None), said(Some(0)), said(Some(1))), (Vec::new(), Vec::new(), Vec::new()));
         assert_eq!(said(Some(-1_000_000_000)), ["ttl: Invalid value: -1s: can not be negative"]);
+    }
+
+    fn shown(errors: &Errors) -> Vec<String> {
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    /// Release, types of extensions, and their errors.
+    #[test]
+    fn types_of_extensions_are_labels_since_130() {
+        let required = "e[0].type: Required value: field must not be empty";
+        for (release, types, expected) in [
+            (129, ["A.b", "A.b"], vec!["e[1].type: Duplicate value: \"A.b\""]),
+            (129, ["", ""], vec![required, "e[1].type: Required value: field must not be empty"]),
+            (
+                130,
+                ["", ""],
+                vec![
+                    required,
+                    "e[1].type: Required value: field must not be empty",
+                    "e[1].type: Duplicate value: \"\"",
+                ],
+            ),
+            (130, ["a", "a.b"], vec!["e[1].type: Invalid value: \"a.b\": must not contain dots"]),
+            (149, ["a", "b-c"], vec![]),
+        ] {
+            let types = types.map(str::to_owned);
+            let mut errors = Errors::new();
+            extensions_in(&mut errors, &types, Release(release), &Path::new("e"));
+            assert_eq!(shown(&errors), expected, "1.{release} {types:?}");
+        }
+    }
+
+    /// Release, version and kind of a reference, and its errors.
+    #[test]
+    fn references_are_checked_by_kind_since_135() {
+        let identity = "security.gardener.cloud/v1alpha1";
+        for (release, version, kind, expected) in [
+            (134, "v1", "Secret", vec![]),
+            (
+                134,
+                identity,
+                "WorkloadIdentity",
+                vec![
+                    "r[0].resourceRef.apiVersion: Unsupported value: \"security.gardener.cloud/v1alpha1\": supported values: \
+                     \"v1\"",
+                    "r[0].resourceRef.kind: Unsupported value: \"WorkloadIdentity\": supported values: \"Secret\", \
+                     \"ConfigMap\"",
+                ],
+            ),
+            (135, identity, "WorkloadIdentity", vec![]),
+            (135, "v1", "ConfigMap", vec![]),
+            (
+                135,
+                "apps/v1",
+                "Secret",
+                vec![
+                    "r[0].resourceRef: Unsupported value: \"apps/v1, Kind=Secret\": supported values: \"/v1, Kind=Secret\", \
+                     \"/v1, Kind=ConfigMap\", \"security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity\"",
+                ],
+            ),
+            (
+                149,
+                "",
+                "Secret",
+                vec![
+                    "r[0].resourceRef.apiVersion: Required value: must provide an apiVersion",
+                    "r[0].resourceRef: Unsupported value: \"/, Kind=Secret\": supported values: \"/v1, Kind=Secret\", \
+                     \"/v1, Kind=ConfigMap\", \"security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity\"",
+                ],
+            ),
+            (
+                149,
+                "a/b/c",
+                "Secret",
+                vec![
+                    "r[0].resourceRef: Invalid value: {\"kind\":\"Secret\",\"name\":\"n\",\"apiVersion\":\"a/b/c\"}: cannot \
+                     determine GroupVersionKind for specified reference: unexpected GroupVersion string: a/b/c",
+                ],
+            ),
+        ] {
+            let reference =
+                CrossVersionObjectReference { api_version: version.into(), kind: kind.into(), name: "n".into() };
+            let resource = NamedResourceReference { name: "r".to_owned(), resource_ref: reference };
+            let mut errors = Errors::new();
+            resources_in(&mut errors, &[resource], Release(release), &Path::new("r"));
+            assert_eq!(shown(&errors), expected, "1.{release} {version} {kind}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Validation of ControllerRegistration, ControllerDeployment and ControllerInstallation.
+//!
+//! Source: pkg/api/core/validation/controller*.go (pkg/apis/core/validation until v1.136), v1.120.0 to v1.149.0.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +10,9 @@ use api::core_v1;
 use apimachinery::field::{FieldError, Path};
 use serde::Serialize;
 
-use super::Errors;
-use super::common::one_of;
-use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
+use super::common::{one_of, seed_selector};
+use super::meta::{NameRule, immutable, object_meta, object_meta_update};
+use super::{Errors, charts};
 use crate::release::{Release, Releases};
 
 /// Kind of the exposures of self-hosted Shoots.
@@ -32,13 +34,19 @@ const EXTENSION_KINDS: [(&str, Releases); 12] = [
     ("Worker", Releases::ALL),
 ];
 
+/// Kinds of clusters with extensions of a ControllerRegistration.
+const CLUSTERS: [&str; 2] = ["seed", "shoot"];
+
+/// The refusal of a change during deletion names the kind.
+const FROZEN_IS_EXPLAINED: Releases = Releases::since(121);
+
 /// Checks a new ControllerRegistration by the rules of a release.
 pub fn controller_registration(registration: &ControllerRegistration, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &registration.metadata, false, NameRule::Label, &Path::new("metadata"));
     let spec = &registration.spec;
     let path = Path::new("spec");
-    controller_resources(&mut errors, &spec.resources, &path.child("resources"), release);
+    controller_resources(&mut errors, &spec.resources, &CLUSTERS, &path.child("resources"), release);
     let Some(deployment) = &spec.deployment else { return errors };
     let path = path.child("deployment");
     if let Some(policy) = &deployment.policy {
@@ -50,7 +58,7 @@ pub fn controller_registration(registration: &ControllerRegistration, release: R
             let text = "specifying a seed selector is not allowed when controlling resources primarily";
             errors.push(FieldError::forbidden(&path, text));
         }
-        meta::label_selector(&mut errors, selector, &path);
+        seed_selector(&mut errors, &selector.match_labels, &selector.match_expressions, release, &path);
     }
     let path = path.child("deploymentRefs");
     if deployment.deployment_refs.len() > 1 {
@@ -73,29 +81,64 @@ pub fn controller_registration_update(
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     let path = Path::new("spec");
-    if !frozen(&mut errors, new.metadata.is_being_deleted(), &new.spec, &old.spec, &path) {
-        for (index, resource) in new.spec.resources.iter().enumerate() {
-            let same = |other: &&ControllerResource| other.kind == resource.kind && other.r#type == resource.r#type;
-            if let Some(other) = old.spec.resources.iter().rfind(same) {
-                let path = path.child("resources").index(index).child("primary");
-                immutable(&mut errors, &resource.primary, &other.primary, &path);
-            }
-        }
+    let freeze = Freeze { what: "controller registration", deleting: new.metadata.is_being_deleted(), release };
+    if !freeze.refuses(&mut errors, &new.spec, &old.spec, &path) {
+        let (new, old) = (&new.spec.resources, &old.spec.resources);
+        controller_resources_update(&mut errors, new, old, None, &path.child("resources"));
     }
     errors.extend(controller_registration(new, release));
     errors
 }
 
-/// Refuses a changed spec of an object in deletion; returns true if it did.
-fn frozen<T: PartialEq + Serialize>(errors: &mut Errors, deleting: bool, new: &T, old: &T, path: &Path) -> bool {
-    let changed = deleting && new != old;
-    if changed {
-        errors.push(FieldError::forbidden(path, &super::shoot::differences(new, old).join(",")));
+/// Checks that resources stay primary or secondary; `unset`: the meaning of a missing value.
+pub(super) fn controller_resources_update(
+    errors: &mut Errors,
+    new: &[ControllerResource],
+    old: &[ControllerResource],
+    unset: Option<bool>,
+    path: &Path,
+) {
+    for (index, resource) in new.iter().enumerate() {
+        let same = |other: &&ControllerResource| other.kind == resource.kind && other.r#type == resource.r#type;
+        if let Some(other) = old.iter().rfind(same) {
+            let path = path.index(index).child("primary");
+            immutable(errors, &resource.primary.or(unset), &other.primary.or(unset), &path);
+        }
     }
-    changed
 }
 
-fn controller_resources(errors: &mut Errors, resources: &[ControllerResource], path: &Path, release: Release) {
+/// Refusal of changes of an object in deletion.
+struct Freeze {
+    /// Name of the kind in the message.
+    what: &'static str,
+    deleting: bool,
+    release: Release,
+}
+
+impl Freeze {
+    /// Refuses a changed specification; returns true if it did.
+    fn refuses<T: PartialEq + Serialize>(&self, errors: &mut Errors, new: &T, old: &T, path: &Path) -> bool {
+        let changed = self.deleting && new != old;
+        if changed {
+            let mut text = super::shoot::differences(new, old).join(",");
+            if FROZEN_IS_EXPLAINED.contain(self.release) {
+                let what = self.what;
+                text = format!("cannot update {what} spec if deletion timestamp is set. Requested changes: {text}");
+            }
+            errors.push(FieldError::forbidden(path, &text));
+        }
+        changed
+    }
+}
+
+/// Checks the resources of an extension; `clusters`: supported kinds of clusters, sorted.
+pub(super) fn controller_resources(
+    errors: &mut Errors,
+    resources: &[ControllerResource],
+    clusters: &[&str],
+    path: &Path,
+    release: Release,
+) {
     let kinds = EXTENSION_KINDS.iter().filter(|(_, releases)| releases.contain(release)).map(|(kind, _)| *kind);
     let kinds: Vec<&str> = kinds.collect();
     let mut last_type_of_kind = BTreeMap::new();
@@ -117,7 +160,7 @@ fn controller_resources(errors: &mut Errors, resources: &[ControllerResource], p
             errors.push(FieldError::forbidden(&path.child("continuousEndpointUpdate"), &text));
         }
         if resource.kind == "Extension" {
-            extension_fields(errors, resource, &path);
+            extension_fields(errors, resource, clusters, &path);
         } else {
             let set = [
                 ("globallyEnabled", resource.globally_enabled.is_some()),
@@ -134,12 +177,11 @@ fn controller_resources(errors: &mut Errors, resources: &[ControllerResource], p
     }
 }
 
-fn extension_fields(errors: &mut Errors, resource: &ControllerResource, path: &Path) {
-    let supported = ["seed", "shoot"];
+fn extension_fields(errors: &mut Errors, resource: &ControllerResource, clusters: &[&str], path: &Path) {
     let mut compatible = BTreeSet::new();
     for (index, cluster) in resource.cluster_compatibility.iter().enumerate() {
         let path = path.child("clusterCompatibility").index(index);
-        one_of(errors, cluster, &supported, &path);
+        one_of(errors, cluster, clusters, &path);
         if !compatible.insert(cluster.as_str()) {
             errors.push(FieldError::duplicate(&path, cluster));
         }
@@ -147,7 +189,7 @@ fn extension_fields(errors: &mut Errors, resource: &ControllerResource, path: &P
     let mut enabled = BTreeSet::new();
     for (index, cluster) in resource.auto_enable.iter().enumerate() {
         let path = path.child("autoEnable").index(index);
-        one_of(errors, cluster, &supported, &path);
+        one_of(errors, cluster, clusters, &path);
         if !compatible.contains(cluster.as_str()) {
             let list: Vec<&str> = compatible.iter().copied().collect();
             let text = format!(
@@ -195,16 +237,19 @@ pub fn controller_deployment(deployment: &ControllerDeployment) -> Errors {
     errors
 }
 
-/// Checks a ControllerDeployment of `core.gardener.cloud/v1`.
-pub fn controller_deployment_v1(deployment: &core_v1::ControllerDeployment) -> Errors {
+/// Checks a ControllerDeployment of `core.gardener.cloud/v1` by the rules of a release.
+pub fn controller_deployment_v1(deployment: &core_v1::ControllerDeployment, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &deployment.metadata, false, NameRule::Label, &Path::new("metadata"));
-    match &deployment.helm {
-        Some(part) => helm(&mut errors, !part.raw_chart.0.is_empty(), part.oci_repository.as_ref()),
-        None => {
-            let text = "must use either helm or a custom deployment configuration";
-            errors.push(FieldError::forbidden(&Path::default(), text));
-        }
+    if let Some(part) = &deployment.helm {
+        helm(&mut errors, !part.raw_chart.0.is_empty(), part.oci_repository.as_ref());
+        let path = Path::new("helm").child("values");
+        charts::values(&mut errors, part.values.as_ref(), &deployment.resources, release, &path);
+    }
+    charts::resources(&mut errors, &deployment.resources, release, &Path::new("resources"));
+    if deployment.helm.is_none() {
+        let text = "must use either helm or a custom deployment configuration";
+        errors.push(FieldError::forbidden(&Path::default(), text));
     }
     errors
 }
@@ -214,28 +259,8 @@ fn helm(errors: &mut Errors, has_chart: bool, repository: Option<&core_v1::OCIRe
     if has_chart == repository.is_some() {
         errors.push(FieldError::required(&path, "must provide either rawChart or ociRepository"));
     }
-    let Some(repository) = repository else { return };
-    let path = path.child("ociRepository");
-    let is_set = |value: &Option<String>| value.as_deref().is_some_and(|text| !text.is_empty());
-    if !is_set(&repository.r#ref) && !is_set(&repository.repository) {
-        errors.push(FieldError::required(&path, "must provide either ref or repository"));
-        return;
-    }
-    if repository.r#ref.is_some() {
-        let others = [("repository", &repository.repository), ("tag", &repository.tag), ("digest", &repository.digest)];
-        for (field, _) in others.into_iter().filter(|(_, value)| is_set(value)) {
-            let text = format!("cannot provide {field} when ref is set");
-            errors.push(FieldError::forbidden(&path.child(field), &text));
-        }
-        return;
-    }
-    if !is_set(&repository.tag) && !is_set(&repository.digest) {
-        errors.push(FieldError::required(&path, "must provide either tag or digest"));
-    }
-    if let Some(digest) = &repository.digest
-        && !digest.starts_with("sha256:")
-    {
-        errors.push(FieldError::invalid(&path.child("digest"), digest, "must start with 'sha256:'"));
+    if let Some(repository) = repository {
+        charts::repository(errors, repository, &path.child("ociRepository"));
     }
 }
 
@@ -243,6 +268,8 @@ fn helm(errors: &mut Errors, has_chart: bool, repository: Option<&core_v1::OCIRe
 const INSTALLATION_OF_SHOOT: Releases = Releases::since(138);
 /// A ControllerInstallation belongs to only one of both.
 const INSTALLATION_OF_ONE: Releases = Releases::between(138, 143);
+/// The reference to a Seed may be added and removed.
+const SEED_MAY_COME_AND_GO: Releases = Releases::since(143);
 
 /// Checks a new ControllerInstallation by the rules of a release.
 pub fn controller_installation(installation: &ControllerInstallation, release: Release) -> Errors {
@@ -289,11 +316,13 @@ pub fn controller_installation_update(
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     let path = Path::new("spec");
-    if !frozen(&mut errors, new.metadata.is_being_deleted(), &new.spec, &old.spec, &path) {
+    let freeze = Freeze { what: "controller installation", deleting: new.metadata.is_being_deleted(), release };
+    if !freeze.refuses(&mut errors, &new.spec, &old.spec, &path) {
         let (name, before) = (&new.spec.registration_ref.name, &old.spec.registration_ref.name);
         immutable(&mut errors, name, before, &path.child("registrationRef").child("name"));
         match (&new.spec.seed_ref, &old.spec.seed_ref, path.child("seedRef")) {
             (Some(new), Some(old), path) => immutable(&mut errors, &new.name, &old.name, &path.child("name")),
+            _ if SEED_MAY_COME_AND_GO.contain(release) => {}
             (new, old, path) => immutable(&mut errors, new, old, &path),
         }
         match (&new.spec.shoot_ref, &old.spec.shoot_ref, path.child("shootRef")) {
@@ -362,15 +391,79 @@ mod tests {
             let found = controller_installation(&installation(seed, shoot), Release(release));
             assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{release} {seed} {shoot}");
         }
-        let changed = |new: &ControllerInstallation, old: &ControllerInstallation| -> Vec<String> {
-            let found = controller_installation_update(new, old, Release(149));
+        let changed_in = |minor: u16, new: &ControllerInstallation, old: &ControllerInstallation| -> Vec<String> {
+            let found = controller_installation_update(new, old, Release(minor));
             found.iter().map(|error| error.field.clone()).collect()
         };
+        let changed = |new: &ControllerInstallation, old: &ControllerInstallation| changed_in(149, new, old);
         let (of_seed, of_shoot) = (installation(&seed, &none), installation(&none, &shoot));
-        assert_eq!(changed(&of_shoot, &of_seed), ["spec.seedRef", "spec.shootRef"]);
+        assert_eq!(changed_in(142, &of_shoot, &of_seed), ["spec.seedRef", "spec.shootRef"]);
+        assert_eq!(changed_in(143, &of_shoot, &of_seed), ["spec.shootRef"]);
         let other = installation(&none, &json!({"name": "t", "namespace": "m"}));
         assert_eq!(changed(&other, &of_shoot), ["spec.shootRef.name", "spec.shootRef.namespace"]);
         assert_eq!(changed(&installation(&json!({"name": "t"}), &none), &of_seed), ["spec.seedRef.name"]);
         assert_eq!(changed(&of_shoot, &of_shoot), [""; 0]);
+    }
+
+    #[test]
+    fn changes_during_deletion_are_refused_by_kind_since_1_121() {
+        let deleted = |name: &str| {
+            let mut object = installation(&json!({"name": name}), &Value::Null);
+            object.metadata.deletion_timestamp = Some(apimachinery::meta::Time::default());
+            object
+        };
+        let registration = |policy: &str| -> ControllerRegistration {
+            let metadata = json!({ "name": "r", "resourceVersion": "1", "deletionTimestamp": "2025-01-01T00:00:00Z" });
+            let spec = json!({ "deployment": { "policy": policy } });
+            serde_json::from_value(json!({ "metadata": metadata, "spec": spec })).expect("an object")
+        };
+        let starts = |kind: &str| {
+            format!("spec: Forbidden: cannot update {kind} spec if deletion timestamp is set. Requested changes: ")
+        };
+        for (minor, is_explained) in [(120, false), (121, true), (149, true)] {
+            let release = Release(minor);
+            let of_installation = controller_installation_update(&deleted("a"), &deleted("b"), release);
+            let of_registration =
+                controller_registration_update(&registration("Always"), &registration("OnDemand"), release);
+            for (errors, kind) in
+                [(of_installation, "controller installation"), (of_registration, "controller registration")]
+            {
+                let text = errors[0].to_string();
+                assert_eq!(text.starts_with(&starts(kind)), is_explained, "{minor}: {text}");
+                assert!(text.starts_with("spec: Forbidden: "), "{minor}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_of_a_selector_are_labels_since_1_127() {
+        let registration: ControllerRegistration = serde_json::from_value(json!({
+            "metadata": { "name": "r" },
+            "spec": { "deployment": { "seedSelector": {
+                "matchExpressions": [{ "key": "a", "operator": "In", "values": ["b", "-"] }],
+            } } },
+        }))
+        .expect("an object");
+        let found = |minor: u16| {
+            let errors = controller_registration(&registration, Release(minor));
+            errors.iter().map(|error| error.field.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(found(126), [""; 0]);
+        assert_eq!(found(127), ["spec.deployment.seedSelector.matchExpressions[0].values[1]"]);
+    }
+
+    #[test]
+    fn values_of_a_controller_deployment_use_its_resources_since_1_147() {
+        let deployment: core_v1::ControllerDeployment = serde_json::from_value(json!({
+            "metadata": { "name": "d" },
+            "helm": { "ociRepository": { "ref": "a:b" }, "values": { "a": "{{ .resources.db.data.user }}" } },
+        }))
+        .expect("an object");
+        let found = |minor: u16| {
+            let errors = controller_deployment_v1(&deployment, Release(minor));
+            errors.iter().map(|error| error.field.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(found(146), [""; 0]);
+        assert_eq!(found(147), ["helm.values"]);
     }
 }

@@ -4,7 +4,8 @@
 //! Unlike upstream: an unchanged configuration is not validated again, so that a configuration accepted by an earlier
 //! release remains valid.
 //!
-//! Source: pkg/apis/seedmanagement/{v1alpha1/defaults_*.go,validation} @ v1.120.0.
+//! Source: pkg/apis/seedmanagement/{v1alpha1/defaults_*.go,validation} and pkg/api/seedmanagement/validation, v1.120.0 to
+//! v1.149.0.
 
 use api::constants::{annotation, namespace, operation};
 use api::seedmanagement::{Gardenlet, GardenletConfig, GardenletSelfDeployment, Image, ManagedSeed};
@@ -14,7 +15,7 @@ use apimachinery::meta::{ObjectMeta, TextMap};
 use super::common::one_of;
 use super::gardenlet_configuration::{self as configuration, Bootstrap};
 use super::meta::{NameRule, immutable, object_meta, object_meta_update};
-use super::{Errors, meta};
+use super::{Errors, charts, meta};
 use crate::release::{Release, Releases};
 
 /// Operations of a Gardenlet, sorted.
@@ -24,6 +25,9 @@ const MANAGED_SEED_OPERATIONS: [&str; 2] = [operation::RECONCILE, operation::REN
 
 /// `deployment.enableHealthProbes` defaults to true.
 const HEALTH_PROBES: Releases = Releases::since(149);
+
+/// An image is given by its full reference or by repository and tag.
+const IMAGE_REFERENCE: Releases = Releases::since(140);
 
 /// Sets the defaults of a Gardenlet in a release of gardener-apiserver.
 pub fn default_gardenlet(gardenlet: &mut Gardenlet, release: Release) {
@@ -61,7 +65,7 @@ fn default_image(image: &mut Option<Image>) {
 
 /// Checks a new Gardenlet by the rules of a release.
 pub fn gardenlet(gardenlet: &Gardenlet, release: Release) -> Errors {
-    let mut errors = without_configuration(gardenlet);
+    let mut errors = without_configuration(gardenlet, release);
     errors.extend(configuration::validate(&gardenlet.spec.config, Bootstrap::Given, &config_path(), release));
     errors
 }
@@ -70,9 +74,9 @@ fn config_path() -> Path {
     Path::new("spec").child("config")
 }
 
-fn without_configuration(gardenlet: &Gardenlet) -> Errors {
+fn without_configuration(gardenlet: &Gardenlet, release: Release) -> Errors {
     let mut errors = Errors::new();
-    object_meta(&mut errors, &gardenlet.metadata, true, NameRule::Any, &Path::new("metadata"));
+    object_meta(&mut errors, &gardenlet.metadata, true, NameRule::Label, &Path::new("metadata"));
     if gardenlet.metadata.namespace != namespace::GARDEN {
         let path = Path::new("metadata").child("namespace");
         errors.push(FieldError::forbidden(&path, "namespace must be garden"));
@@ -88,18 +92,9 @@ fn without_configuration(gardenlet: &Gardenlet) -> Errors {
         labels: &deployment.pod_labels,
         annotations: &deployment.pod_annotations,
     };
-    deployed.validate(&mut errors, &path);
-    let repository = &deployment.helm.oci_repository;
-    let has = |field: &Option<String>| field.as_ref().is_some_and(|text| !text.is_empty());
+    deployed.validate(&mut errors, release, &path);
     let path = path.child("helm").child("ociRepository");
-    if !has(&repository.r#ref) {
-        if !has(&repository.repository) {
-            let text = "must provide either ref or repository";
-            errors.push(FieldError::required(&path.child("repository"), text));
-        } else if !has(&repository.tag) && !has(&repository.digest) {
-            errors.push(FieldError::required(&path.child("tag"), "must provide either tag or digest"));
-        }
-    }
+    charts::repository(&mut errors, &deployment.helm.oci_repository, &path);
     errors
 }
 
@@ -110,19 +105,19 @@ pub fn gardenlet_update(new: &Gardenlet, old: &Gardenlet, release: Release) -> E
     asked_again(&mut errors, &new.metadata, &old.metadata);
     let (is, was) = (&new.spec.config, &old.spec.config);
     errors.extend(configuration::validate_update(is, was, &config_path(), release));
-    errors.extend(if is == was { without_configuration(new) } else { gardenlet(new, release) });
+    errors.extend(if is == was { without_configuration(new, release) } else { gardenlet(new, release) });
     errors
 }
 
 /// Checks a new ManagedSeed by the rules of a release.
 pub fn managed_seed(seed: &ManagedSeed, release: Release) -> Errors {
-    judged(seed, Some(release))
+    judged(seed, true, release)
 }
 
-/// Checks a ManagedSeed; `release`: that of its configuration, `None` if the configuration is not checked.
-fn judged(seed: &ManagedSeed, release: Option<Release>) -> Errors {
+/// Checks a ManagedSeed by the rules of a release, with its configuration or without it.
+fn judged(seed: &ManagedSeed, with_configuration: bool, release: Release) -> Errors {
     let mut errors = Errors::new();
-    object_meta(&mut errors, &seed.metadata, true, NameRule::Any, &Path::new("metadata"));
+    object_meta(&mut errors, &seed.metadata, true, NameRule::Label, &Path::new("metadata"));
     if seed.metadata.namespace != namespace::GARDEN {
         let path = Path::new("metadata").child("namespace");
         errors.push(FieldError::invalid(&path, &seed.metadata.namespace, "namespace must be garden"));
@@ -146,9 +141,9 @@ fn judged(seed: &ManagedSeed, release: Option<Release>) -> Errors {
             labels: &deployment.pod_labels,
             annotations: &deployment.pod_annotations,
         };
-        deployed.validate(&mut errors, &path.child("deployment"));
+        deployed.validate(&mut errors, release, &path.child("deployment"));
     }
-    if let Some(release) = release {
+    if with_configuration {
         let GardenletConfig { config, .. } = &seed.spec.gardenlet;
         let bootstrap = bootstrap(&seed.spec.gardenlet);
         errors.extend(configuration::validate(config, bootstrap, &path.child("config"), release));
@@ -173,7 +168,7 @@ pub fn managed_seed_update(new: &ManagedSeed, old: &ManagedSeed, release: Releas
     immutable(&mut errors, &is.gardenlet.bootstrap, &was.gardenlet.bootstrap, &path.child("bootstrap"));
     let (is, was) = (is.gardenlet.merge_with_parent, was.gardenlet.merge_with_parent);
     immutable(&mut errors, &is, &was, &path.child("mergeWithParent"));
-    errors.extend(judged(new, (config != held).then_some(release)));
+    errors.extend(judged(new, config != held, release));
     errors
 }
 
@@ -205,7 +200,7 @@ struct Deployed<'a> {
 }
 
 impl Deployed<'_> {
-    fn validate(&self, errors: &mut Errors, path: &Path) {
+    fn validate(&self, errors: &mut Errors, release: Release, path: &Path) {
         for (field, count) in [("replicaCount", self.replicas), ("revisionHistoryLimit", self.history)] {
             meta::non_negative(errors, i64::from(count.unwrap_or_default()), &path.child(field));
         }
@@ -214,11 +209,14 @@ impl Deployed<'_> {
         }
         if let Some(image) = self.image {
             let path = path.child("image");
-            for (field, text) in [("repository", &image.repository), ("tag", &image.tag)] {
-                if text.as_deref() == Some("") {
-                    let detail = format!("{field} must not be empty if specified");
-                    errors.push(FieldError::invalid(&path.child(field), "", &detail));
-                }
+            let reference = image.r#ref.as_ref().filter(|_| IMAGE_REFERENCE.contain(release));
+            let fields = [("ref", reference), ("repository", image.repository.as_ref()), ("tag", image.tag.as_ref())];
+            for (field, _) in fields.into_iter().filter(|(_, text)| text.is_some_and(String::is_empty)) {
+                let detail = format!("{field} must not be empty if specified");
+                errors.push(FieldError::invalid(&path.child(field), "", &detail));
+            }
+            if reference.is_some() && (image.repository.is_some() || image.tag.is_some()) {
+                errors.push(FieldError::forbidden(&path, "ref and repository/tag are mutually exclusive"));
             }
             if let Some(policy) = &image.pull_policy {
                 one_of(errors, policy, &["Always", "IfNotPresent", "Never"], &path.child("pullPolicy"));
@@ -287,8 +285,14 @@ mod tests {
             &[
                 "metadata.annotations[gardener.cloud/operation]: Unsupported value: \"retry\": supported values: \
                  \"force-redeploy\", \"reconcile\", \"renew-kubeconfig\"",
-                "spec.deployment.helm.ociRepository.repository: Required value: must provide either ref or repository",
+                "spec.deployment.helm.ociRepository: Required value: must provide either ref or repository",
             ],
+        );
+        check(
+            "garden",
+            "",
+            json!({ "repository": "a", "digest": "0" }),
+            &["spec.deployment.helm.ociRepository.digest: Invalid value: \"0\": must start with 'sha256:'"],
         );
         let filled = read(tree("garden", "", json!({ "ref": "a:b" }))).spec.deployment;
         assert_eq!((filled.replica_count, filled.revision_history_limit), (Some(2), Some(2)));
@@ -315,6 +319,56 @@ mod tests {
                 "spec.deployment.image.pullPolicy",
             ]
         );
+    }
+
+    #[test]
+    fn names_are_labels() {
+        let named = |name: &str| {
+            let mut gardenlet = read(tree("garden", "", json!({ "ref": "a:b" })));
+            gardenlet.metadata.name = name.to_owned();
+            gardenlet
+        };
+        let mut seed = ManagedSeed::default();
+        seed.spec.shoot = Some(api::seedmanagement::Shoot { name: "a".to_owned() });
+        (seed.metadata.namespace, seed.metadata.name) = ("garden".to_owned(), "a.b".to_owned());
+        let text = ["metadata.name: Invalid value: \"a.b\": must not contain dots"];
+        for found in [gardenlet(&named("a.b"), DOCUMENTED), managed_seed(&seed, DOCUMENTED)] {
+            assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), text);
+        }
+        assert_eq!(gardenlet(&named("a-b"), DOCUMENTED), []);
+    }
+
+    /// Rows: minor, image, errors joined by ` | `, for Gardenlets and ManagedSeeds.
+    #[test]
+    fn an_image_has_a_reference_or_a_repository_since_1_140() {
+        let exclusive = "image: Forbidden: ref and repository/tag are mutually exclusive";
+        let empty = "image.ref: Invalid value: \"\": ref must not be empty if specified";
+        let both =
+            format!("{empty} | image.tag: Invalid value: \"\": tag must not be empty if specified | {exclusive}");
+        for (minor, image, expected) in [
+            (139, json!({ "ref": "", "repository": "a" }), ""),
+            (140, json!({ "ref": "a:b" }), ""),
+            (140, json!({ "repository": "a", "tag": "b" }), ""),
+            (140, json!({ "ref": "a:b", "repository": "a" }), exclusive),
+            (140, json!({ "ref": "a:b", "tag": "b" }), exclusive),
+            (149, json!({ "ref": "" }), empty),
+            (149, json!({ "ref": "", "tag": "" }), &both),
+        ] {
+            let image: Image = serde_json::from_value(image).expect("an Image");
+            let mut of_gardenlet = read(tree("garden", "", json!({ "ref": "a:b" })));
+            of_gardenlet.spec.deployment.image = Some(image.clone());
+            let mut seed = ManagedSeed::default();
+            (seed.metadata.namespace, seed.metadata.name) = ("garden".to_owned(), "a".to_owned());
+            seed.spec.shoot = Some(api::seedmanagement::Shoot { name: "a".to_owned() });
+            seed.spec.gardenlet.deployment.get_or_insert_default().image = Some(image);
+            for (found, path) in [
+                (gardenlet(&of_gardenlet, Release(minor)), "spec.deployment."),
+                (managed_seed(&seed, Release(minor)), "spec.gardenlet.deployment."),
+            ] {
+                let found: Vec<String> = found.iter().map(|error| error.to_string().replace(path, "")).collect();
+                assert_eq!(found.join(" | "), expected, "{minor}");
+            }
+        }
     }
 
     #[test]

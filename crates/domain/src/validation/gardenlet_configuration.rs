@@ -119,7 +119,7 @@ pub fn validate(config: &RawExtension, bootstrap: Bootstrap, path: &Path, releas
         let path = path.child("seedConfig").child("metadata").child("name");
         errors.push(FieldError::forbidden(&path, "seed name is forbidden"));
     }
-    configuration(&mut errors, &tree, seed.as_ref(), path);
+    configuration(&mut errors, &tree, seed.as_ref(), path, release);
     connection(&mut errors, &tree["gardenClientConnection"], bootstrap, &path.child("gardenClientConnection"));
     errors
 }
@@ -144,7 +144,7 @@ fn typed<T: DeserializeOwned>(tree: &Value) -> Option<T> {
     if tree.is_null() { None } else { serde_json::from_value(tree.clone()).ok() }
 }
 
-fn configuration(errors: &mut Errors, tree: &Value, seed: Option<&Seed>, path: &Path) {
+fn configuration(errors: &mut Errors, tree: &Value, seed: Option<&Seed>, path: &Path, release: Release) {
     let client = ["gardenClientConnection", "seedClientConnection", "shootClientConnection"];
     for field in client.into_iter().filter(|field| !tree[*field].is_null()) {
         let (tree, path) = (&tree[field], path.child(field));
@@ -165,7 +165,7 @@ fn configuration(errors: &mut Errors, tree: &Value, seed: Option<&Seed>, path: &
         let path = path.child("seedConfig");
         meta::labels(errors, &seed.metadata.labels, &path.child("metadata").child("labels"));
         meta::annotations(errors, &seed.metadata.annotations, &path.child("metadata").child("annotations"));
-        seeds::template(errors, &seed.spec, &path.child("spec"));
+        seeds::template(errors, &seed.spec, &path.child("spec"), release);
     }
     resources(errors, &tree["resources"], &path.child("resources"));
     external_address(errors, &tree["sni"], &path.child("sni"));
@@ -288,7 +288,8 @@ fn controllers(errors: &mut Errors, tree: &Value, path: &Path) {
             "networkPolicy" => {
                 for (index, selector) in list(&tree["additionalNamespaceSelectors"]).enumerate() {
                     let selector = typed::<LabelSelector>(selector).unwrap_or_default();
-                    meta::label_selector(errors, &selector, &path.child("additionalNamespaceSelectors").index(index));
+                    let path = path.child("additionalNamespaceSelectors").index(index);
+                    meta::label_selector_with_values(errors, &selector, &path);
                 }
             }
             _ => {}

@@ -42,37 +42,68 @@ pub(super) fn each(
         );
         errors.push(invalid_unquoted(path, "map[string]core.MachineImageVersion(nil)", &text));
     }
-    let mut names = BTreeSet::new();
-    let mut pairs = BTreeSet::new();
+    let mut entries = Entries::default();
     for (index, image) in images.iter().enumerate() {
-        let path = path.index(index);
-        if !names.insert(&image.name) {
-            errors.push(FieldError::duplicate(&path, &image.name));
-        }
-        if image.name.is_empty() {
-            errors.push(FieldError::required(&path.child("name"), "machine image name must not be empty"));
-        } else {
-            unprefixed_name(errors, &image.name, "machine image name", gates, &path.child("name"));
-        }
-        if image.versions.is_empty() && !may_lack_versions {
-            let text = format!("must provide at least one version for the machine image '{}'", image.name);
-            errors.push(FieldError::required(&path.child("versions"), &text));
-        }
-        if let Some(strategy) = &image.update_strategy {
-            one_of(errors, strategy, &["major", "minor", "patch"], &path.child("updateStrategy"));
-        }
-        for (index, version) in image.versions.iter().enumerate() {
-            let path = path.child("versions").index(index);
-            let pair = format!("{}-{}", image.name, version.version);
-            if !pairs.insert(pair.clone()) {
-                errors.push(FieldError::duplicate(&path, &pair));
-            }
-            image_version(errors, version, registered, gates, &path);
-        }
+        self::image(errors, image, may_lack_versions, &mut entries, registered, gates, &path.index(index));
     }
 }
 
-fn image_version(
+/// Images and versions that are already in a list.
+#[derive(Default)]
+struct Entries {
+    names: BTreeSet<String>,
+    /// `NAME-VERSION`
+    versions: BTreeSet<String>,
+}
+
+fn image(
+    errors: &mut Errors,
+    image: &MachineImage,
+    may_lack_versions: bool,
+    entries: &mut Entries,
+    registered: &[CapabilityDefinition],
+    gates: Gates,
+    path: &Path,
+) {
+    if !entries.names.insert(image.name.clone()) {
+        errors.push(FieldError::duplicate(path, &image.name));
+    }
+    if image.name.is_empty() {
+        errors.push(FieldError::required(&path.child("name"), "machine image name must not be empty"));
+    } else {
+        unprefixed_name(errors, &image.name, "machine image name", gates, &path.child("name"));
+    }
+    if image.versions.is_empty() && !may_lack_versions {
+        let text = format!("must provide at least one version for the machine image '{}'", image.name);
+        errors.push(FieldError::required(&path.child("versions"), &text));
+    }
+    if let Some(strategy) = &image.update_strategy {
+        one_of(errors, strategy, &["major", "minor", "patch"], &path.child("updateStrategy"));
+    }
+    for (index, version) in image.versions.iter().enumerate() {
+        let path = path.child("versions").index(index);
+        let pair = format!("{}-{}", image.name, version.version);
+        if !entries.versions.insert(pair.clone()) {
+            errors.push(FieldError::duplicate(&path, &pair));
+        }
+        image_version(errors, version, registered, gates, &path);
+    }
+}
+
+/// Checks an image that no other profile has.
+pub(super) fn whole(
+    errors: &mut Errors,
+    image: &MachineImage,
+    registered: &[CapabilityDefinition],
+    rules: Rules,
+    path: &Path,
+) {
+    self::image(errors, image, false, &mut Entries::default(), registered, rules.gates, path);
+    complete_versions(errors, image, registered, rules, path);
+}
+
+/// Checks a version of an image by itself.
+pub(super) fn image_version(
     errors: &mut Errors,
     version: &MachineImageVersion,
     registered: &[CapabilityDefinition],
@@ -123,12 +154,23 @@ pub(super) fn of_cloud_profile(
         if image.update_strategy.is_none() {
             errors.push(FieldError::required(&path.child("updateStrategy"), "must provide an update strategy"));
         }
-        for (index, version) in image.versions.iter().enumerate() {
-            let path = path.child("versions").index(index);
-            runtime_interfaces(errors, &version.cri, rules.gates, &path.child("cri"));
-            lifecycle::clash(errors, &image.versions, index, rules.at, &path);
-            capabilities::of_image_version(errors, version, registered, rules.gates, &path);
-        }
+        complete_versions(errors, image, registered, rules, &path);
+    }
+}
+
+/// Checks what the versions of an image must have that is not an override.
+fn complete_versions(
+    errors: &mut Errors,
+    image: &MachineImage,
+    registered: &[CapabilityDefinition],
+    rules: Rules,
+    path: &Path,
+) {
+    for (index, version) in image.versions.iter().enumerate() {
+        let path = path.child("versions").index(index);
+        runtime_interfaces(errors, &version.cri, rules.gates, &path.child("cri"));
+        lifecycle::clash(errors, &image.versions, index, rules.at, &path);
+        capabilities::of_image_version(errors, version, registered, rules.gates, &path);
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod bindings;
 mod capabilities;
+mod charts;
 pub mod cloud_profile;
 pub mod common;
 pub mod extensibility;
@@ -18,6 +19,7 @@ mod lifecycle;
 pub mod meta;
 pub mod network;
 pub mod objects;
+pub mod operator_extension;
 pub mod project;
 pub mod seed;
 pub mod shoot;

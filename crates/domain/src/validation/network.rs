@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Networks: CIDRs, families, overlaps (pkg/utils/validation/cidr @ v1.120.0).
+//! Networks: CIDRs, families, overlaps (pkg/utils/validation/cidr @ v1.120.0 and v1.132.0).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -7,6 +7,16 @@ use apimachinery::field::{FieldError, Path};
 use apimachinery::fnv::fnv64;
 
 use super::Errors;
+
+/// Ranges that no network may use, each with its name in messages.
+const RESERVED: [(&str, &str); 6] = [
+    ("default vpn network", "fd8f:6d53:b97a:1::/96"),
+    ("reserved kube-apiserver mapping range", "240.0.0.0/8"),
+    ("reserved seed pod network mapping range", "241.0.0.0/8"),
+    ("reserved shoot node network mapping range", "242.0.0.0/8"),
+    ("reserved shoot service network mapping range", "243.0.0.0/8"),
+    ("reserved shoot pod network mapping range", "244.0.0.0/8"),
+];
 
 /// A network and the path of its field; the text may be invalid.
 #[derive(Clone, Debug)]
@@ -123,6 +133,17 @@ impl Cidr {
             if other.network.is_some_and(|other| network.overlaps(other)) {
                 let text = format!("must not overlap with {:?} ({:?})", self.path_text(), self.text);
                 errors.push(FieldError::invalid(&other.path, &other.text, &text));
+            }
+        }
+    }
+
+    /// Adds an error for each reserved range that overlaps this network; `kind`: pod, service or node.
+    pub fn check_reserved(&self, errors: &mut Errors, kind: &str) {
+        let Some(network) = self.network else { return };
+        for (name, range) in RESERVED {
+            if Network::parse(range).is_some_and(|range| range.overlaps(network)) {
+                let text = format!("{kind} network intersects with {name} ({range})");
+                errors.push(FieldError::invalid(&self.path, &self.text, &text));
             }
         }
     }

@@ -13,6 +13,9 @@ use crate::release::{Release, Releases};
 /// Releases in which a backup may belong to a self-hosted Shoot.
 const SHOOT_REFERENCE: Releases = Releases::since(135);
 
+/// Credentials of a backup cannot be a WorkloadIdentity.
+const NO_IDENTITY_FOR_BACKUPS: Releases = Releases::until(128);
+
 pub(super) const MAX_SECRET_BYTES: usize = 1024 * 1024;
 
 /// Checks a new InternalSecret.
@@ -126,7 +129,8 @@ pub fn backup_bucket(bucket: &BackupBucket, release: Release) -> Errors {
         let text = "must be set and refer a Secret or WorkloadIdentity";
         errors.push(FieldError::required(&path.child("credentialsRef"), text));
     }
-    backup_references(&mut errors, &spec.secret_ref, spec.credentials_ref.as_ref(), "spec.credentialsRef", &path);
+    let name = "spec.credentialsRef";
+    backup_references(&mut errors, &spec.secret_ref, spec.credentials_ref.as_ref(), name, release, &path);
     errors
 }
 
@@ -166,12 +170,14 @@ fn shoot_reference(errors: &mut Errors, shoot: &ObjectReference, namespace: Opti
     }
 }
 
-/// Checks that the two references of a backup to its credentials agree; `name` is the full path of the new one.
+/// Checks by the rules of a release that the two references of a backup to its credentials agree; `name`: full path of the
+/// new one.
 pub(super) fn backup_references(
     errors: &mut Errors,
     secret_ref: &SecretReference,
     credentials_ref: Option<&ObjectReference>,
     name: &str,
+    release: Release,
     path: &Path,
 ) {
     let Some(reference) = credentials_ref else { return };
@@ -187,7 +193,8 @@ pub(super) fn backup_references(
         let text = format!("must not be set when `{name}` refer to resource other than secret");
         errors.push(FieldError::forbidden(&path.child("secretRef"), &text));
     }
-    if reference.api_version == api_version::SECURITY && reference.kind == "WorkloadIdentity" {
+    let is_identity = reference.api_version == api_version::SECURITY && reference.kind == "WorkloadIdentity";
+    if is_identity && NO_IDENTITY_FOR_BACKUPS.contain(release) {
         let text = "support for WorkloadIdentity as backup credentials is not yet fully implemented";
         errors.push(FieldError::forbidden(&path.child("credentialsRef"), text));
     }
@@ -230,6 +237,27 @@ pub fn backup_entry_update(entry: &BackupEntry, old: &BackupEntry, release: Rele
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn credentials_of_a_backup_may_be_an_identity_since_1_128() {
+        let identity = ObjectReference {
+            api_version: api_version::SECURITY.to_owned(),
+            kind: "WorkloadIdentity".to_owned(),
+            namespace: "garden".to_owned(),
+            name: "backup".to_owned(),
+            ..ObjectReference::default()
+        };
+        let found = |minor: u16| {
+            let mut errors = Errors::new();
+            let none = SecretReference::default();
+            backup_references(&mut errors, &none, Some(&identity), "c", Release(minor), &Path::new("spec"));
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let text = "spec.credentialsRef: Forbidden: support for WorkloadIdentity as backup credentials is not yet fully \
+                    implemented";
+        assert_eq!(found(127), [text]);
+        assert_eq!(found(128), [""; 0]);
+    }
 
     #[test]
     fn a_backup_belongs_to_a_seed_or_since_1_135_to_a_shoot() {

@@ -1,22 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Validation of Projects (pkg/apis/core/validation/project.go @ v1.120.0).
+//! Validation of Projects.
+//!
+//! Source: pkg/apis/core/validation/project.go and pkg/api/core/validation/project.go, v1.120.0 to v1.149.0.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use api::constants::namespace;
 use api::core::{Project, ProjectMember};
 use apimachinery::field::{FieldError, Path};
+use apimachinery::status::quote;
+use regex::Regex;
 
 use super::common::{self, consecutive_hyphens};
 use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
 use super::{Errors, common::one_of};
+use crate::release::{Release, Releases};
 
 const MAX_NAME_LENGTH: usize = 10;
 const MAX_EXTENSION_ROLE_LENGTH: usize = 20;
 const RESERVED_NAMESPACES: [&str; 3] = [namespace::SEED_LEASE, namespace::SHOOT_ISSUER, namespace::PUBLIC];
 
-/// Checks a new Project.
-pub fn project(project: &Project) -> Errors {
+/// The prefix of namespaces is checked here; before, the admission plugin checks it.
+const PREFIXED_NAMESPACE: Releases = Releases::since(127);
+/// Names of namespaces, characters of texts, and the absence of a namespace of users are checked.
+const STRICT: Releases = Releases::since(128);
+
+/// Digits, spaces and punctuation that a text may have next to letters.
+static NO_LETTERS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^[\d\s.,:_/\\-]$").expect("the pattern is a literal of this file"));
+
+/// Checks a new Project by the rules of a release.
+pub fn project(project: &Project, release: Release) -> Errors {
+    judged(project, None, release)
+}
+
+/// Checks a Project; `old`: the stored one, whose unchanged texts may have any characters.
+fn judged(project: &Project, old: Option<&Project>, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &project.metadata, false, NameRule::Subdomain, &Path::new("metadata"));
     if project.metadata.name.len() > MAX_NAME_LENGTH {
@@ -25,28 +45,35 @@ pub fn project(project: &Project) -> Errors {
     consecutive_hyphens(&mut errors, &project.metadata.name);
     let (spec, path) = (&project.spec, Path::new("spec"));
     if let Some(namespace) = &spec.namespace
-        && RESERVED_NAMESPACES.contains(&namespace.as_str())
+        && is_reserved(&mut errors, namespace, release, &path.child("namespace"))
     {
-        let list: Vec<String> = RESERVED_NAMESPACES.iter().map(|name| format!("{name:?}")).collect();
-        let text = format!("Project namespaces [{}] are reserved by Gardener", list.join(" "));
-        errors.push(FieldError::invalid(&path.child("namespace"), namespace, &text));
+        return errors;
     }
-    members(&mut errors, &spec.members, &path.child("members"));
+    members(&mut errors, &spec.members, release, &path.child("members"));
     for (field, subject_) in [("createdBy", &spec.created_by), ("owner", &spec.owner)] {
         if let Some(one) = subject_ {
-            subject(&mut errors, &one.kind, &one.api_group, &one.namespace, &one.name, &path.child(field));
+            let names = [&*one.kind, &*one.api_group, &*one.namespace, &*one.name];
+            subject(&mut errors, names, release, &path.child(field));
         }
     }
-    for (field, text) in [("description", &spec.description), ("purpose", &spec.purpose)] {
-        if text.as_deref() == Some("") {
-            let detail = format!("must provide a {field} when key is present");
-            errors.push(FieldError::required(&path.child(field), &detail));
+    let old = old.map(|old| &old.spec);
+    for (field, text, before) in [
+        ("description", &spec.description, old.map(|old| &old.description)),
+        ("purpose", &spec.purpose, old.map(|old| &old.purpose)),
+    ] {
+        let Some(given) = text else { continue };
+        let path = path.child(field);
+        if given.is_empty() {
+            errors.push(FieldError::required(&path, &format!("must provide a {field} when key is present")));
+        }
+        if STRICT.contain(release) && before != Some(text) {
+            free_form(&mut errors, given, &path);
         }
     }
     if let Some(tolerations) = &spec.tolerations {
         let path = path.child("tolerations");
-        common::tolerations(&mut errors, &tolerations.defaults, &path.child("defaults"));
-        common::tolerations(&mut errors, &tolerations.whitelist, &path.child("whitelist"));
+        common::tolerations_in(&mut errors, &tolerations.defaults, release, &path.child("defaults"));
+        common::tolerations_in(&mut errors, &tolerations.whitelist, release, &path.child("whitelist"));
         common::tolerations_against(
             &mut errors,
             &tolerations.defaults,
@@ -66,16 +93,66 @@ pub fn project(project: &Project) -> Errors {
                 errors.push(FieldError::duplicate(&resource, &approval.resource));
             }
         }
-        meta::label_selector(&mut errors, &approval.selector, &path.child("selector"));
+        meta::label_selector_with_values(&mut errors, &approval.selector, &path.child("selector"));
     }
     errors
 }
 
-/// Checks a changed Project.
-pub fn project_update(new: &Project, old: &Project) -> Errors {
+/// Checks the name of a namespace; true if it is reserved, and upstream does not check the rest of the specification.
+fn is_reserved(errors: &mut Errors, name: &str, release: Release, path: &Path) -> bool {
+    let is_reserved = RESERVED_NAMESPACES.contains(&name);
+    if !PREFIXED_NAMESPACE.contain(release) {
+        if is_reserved {
+            let list: Vec<String> = RESERVED_NAMESPACES.iter().map(|name| format!("{name:?}")).collect();
+            let text = format!("Project namespaces [{}] are reserved by Gardener", list.join(" "));
+            errors.push(FieldError::invalid(path, name, &text));
+        }
+        return false;
+    }
+    if is_reserved {
+        let text = format!("Project namespaces [{}] are reserved by Gardener", RESERVED_NAMESPACES.join(", "));
+        errors.push(FieldError::invalid(path, name, &text));
+        return true;
+    }
+    if name != namespace::GARDEN && !name.starts_with(namespace::PROJECT_PREFIX) {
+        errors.push(FieldError::invalid(path, name, "must start with garden-"));
+    }
+    if STRICT.contain(release) {
+        meta::invalid_each(errors, path, name, meta::dns_label(name));
+    }
+    false
+}
+
+/// Checks that a text consists of letters, digits, spaces and punctuation.
+///
+/// Unlike upstream: marks that belong to letters count as letters.
+///
+/// Source: pkg/utils/validation/validation.go (`ValidateFreeFormText`) @ v1.128.0.
+fn free_form(errors: &mut Errors, text: &str, path: &Path) {
+    let is_letter = |character: char| character.is_alphabetic() && !character.is_numeric();
+    let is_allowed =
+        |character: &char| is_letter(*character) || NO_LETTERS.is_match(character.encode_utf8(&mut [0; 4]));
+    let others: Vec<String> = text.chars().filter(|character| !is_allowed(character)).map(quote_character).collect();
+    if !others.is_empty() {
+        let text = format!("must not contain invalid character: [{}]", others.join(" "));
+        errors.push(FieldError::forbidden(path, &text));
+    }
+}
+
+/// Quotes a character as Go does.
+fn quote_character(character: char) -> String {
+    match character {
+        '\'' => r"'\''".to_owned(),
+        '"' => "'\"'".to_owned(),
+        other => format!("'{}'", quote(&other.to_string()).trim_matches('"')),
+    }
+}
+
+/// Checks a changed Project by the rules of a release.
+pub fn project_update(new: &Project, old: &Project, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
-    errors.extend(project(new));
+    errors.extend(judged(new, Some(old), release));
     let path = Path::new("spec");
     if old.spec.created_by.is_some() {
         immutable(&mut errors, &new.spec.created_by, &old.spec.created_by, &path.child("createdBy"));
@@ -109,7 +186,7 @@ fn roles(member: &ProjectMember) -> Vec<&str> {
     roles
 }
 
-fn members(errors: &mut Errors, members: &[ProjectMember], path: &Path) {
+fn members(errors: &mut Errors, members: &[ProjectMember], release: Release, path: &Path) {
     let mut seen = BTreeSet::new();
     let mut owner_found = false;
     for (index, member) in members.iter().enumerate() {
@@ -126,7 +203,8 @@ fn members(errors: &mut Errors, members: &[ProjectMember], path: &Path) {
         if !seen.insert(id) {
             errors.push(FieldError::duplicate(&path, member));
         }
-        subject(errors, &member.kind, &member.api_group, &member.namespace, &member.name, &path);
+        let names = [&*member.kind, &*member.api_group, &*member.namespace, &*member.name];
+        subject(errors, names, release, &path);
         let roles = roles(member);
         for (index, role) in roles.iter().enumerate() {
             let path = path.child("roles").index(index);
@@ -168,8 +246,11 @@ fn member_role(errors: &mut Errors, role: &str, path: &Path) {
     }
 }
 
-fn subject(errors: &mut Errors, kind: &str, api_group: &str, namespace: &str, name: &str, path: &Path) {
+/// Checks a subject, given by its kind, group, namespace and name.
+fn subject(errors: &mut Errors, names: [&str; 4], release: Release, path: &Path) {
     const RBAC: &str = "rbac.authorization.k8s.io";
+    let [kind, api_group, namespace, name] = names;
+    let is_strict = STRICT.contain(release);
     if name.is_empty() {
         errors.push(FieldError::required(&path.child("name"), ""));
     }
@@ -181,11 +262,20 @@ fn subject(errors: &mut Errors, kind: &str, api_group: &str, namespace: &str, na
             if !api_group.is_empty() {
                 errors.push(FieldError::not_supported(&path.child("apiGroup"), api_group, &[""]));
             }
+            let path = path.child("namespace");
             if namespace.is_empty() {
-                errors.push(FieldError::required(&path.child("namespace"), ""));
+                errors.push(FieldError::required(&path, ""));
+            } else if is_strict {
+                meta::invalid_each(errors, &path, namespace, meta::dns_label(namespace));
             }
         }
-        "User" | "Group" => one_of(errors, api_group, &[RBAC], &path.child("apiGroup")),
+        "User" | "Group" => {
+            one_of(errors, api_group, &[RBAC], &path.child("apiGroup"));
+            if is_strict && !namespace.is_empty() {
+                let text = "must not be set when kind is User or Group";
+                errors.push(FieldError::forbidden(&path.child("namespace"), text));
+            }
+        }
         other => {
             let kinds = ["ServiceAccount", "User", "Group"];
             errors.push(FieldError::not_supported(&path.child("kind"), other, &kinds));
@@ -199,6 +289,7 @@ mod tests {
     use api::core::Toleration;
 
     use super::*;
+    use crate::release::DOCUMENTED;
 
     fn project(change: impl FnOnce(&mut Project)) -> Project {
         let mut project = Project::default();
@@ -210,7 +301,12 @@ mod tests {
 
     #[track_caller]
     fn check(project: &Project, expected: &[&str]) {
-        let errors = super::project(project);
+        check_in(DOCUMENTED.0, project, expected);
+    }
+
+    #[track_caller]
+    fn check_in(minor: u16, project: &Project, expected: &[&str]) {
+        let errors = super::project(project, Release(minor));
         assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
     }
 
@@ -249,6 +345,95 @@ mod tests {
     }
 
     #[test]
+    fn namespaces_are_judged_by_release() {
+        let reserved = "spec.namespace: Invalid value: \"gardener-system-public\": Project namespaces \
+                        [gardener-system-seed-lease, gardener-system-shoot-issuer, gardener-system-public] are reserved by \
+                        Gardener";
+        let prefix = |name: &str| format!("spec.namespace: Invalid value: {name:?}: must start with garden-");
+        let dots = "spec.namespace: Invalid value: \"garden-a.b\": must not contain dots";
+        for (minor, name, expected) in [
+            (126, "dev", vec![]),
+            (127, "dev", vec![prefix("dev")]),
+            (127, "garden", vec![]),
+            (128, "garden-dev", vec![]),
+            (127, "garden-a.b", vec![]),
+            (128, "garden-a.b", vec![dots.to_owned()]),
+            (149, "a.b", vec![prefix("a.b"), dots.replace("garden-", "")]),
+        ] {
+            let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+            check_in(minor, &project(|project| project.spec.namespace = Some(name.to_owned())), &expected);
+        }
+        // The rest of the specification is not checked.
+        let reserved_and_more = project(|project| {
+            project.spec.namespace = Some("gardener-system-public".to_owned());
+            project.spec.members = vec![member("User", "", "alice", "king")];
+        });
+        check_in(127, &reserved_and_more, &[reserved]);
+    }
+
+    #[test]
+    fn namespaces_of_members_are_judged_since_1_128() {
+        let of_user = "spec.members[0].namespace: Forbidden: must not be set when kind is User or Group";
+        let of_group = "spec.members[1].namespace: Forbidden: must not be set when kind is User or Group";
+        let of_account = "spec.members[2].namespace: Invalid value: \"a.b\": must not contain dots";
+        let of_owner = "spec.owner.namespace: Forbidden: must not be set when kind is User or Group";
+        let with = project(|project| {
+            project.spec.members = vec![
+                member("User", "a", "alice", "admin"),
+                member("Group", "a", "all", "viewer"),
+                member("ServiceAccount", "a.b", "robot", "viewer"),
+            ];
+            project.spec.owner = Some(api::kubernetes::rbac::Subject {
+                kind: "User".to_owned(),
+                namespace: "a".to_owned(),
+                name: "bob".to_owned(),
+                ..Default::default()
+            });
+        });
+        check_in(127, &with, &[]);
+        check_in(128, &with, &[of_user, of_group, of_account, of_owner]);
+    }
+
+    #[test]
+    fn texts_have_letters_digits_spaces_and_punctuation_since_1_128() {
+        let with = |description: &str, purpose: &str| {
+            project(|project| {
+                project.spec.description = Some(description.to_owned());
+                project.spec.purpose = Some(purpose.to_owned());
+            })
+        };
+        let good = with("Größe 7,\n٣ a/b\\c: d-e_f.", "試験");
+        check_in(149, &good, &[]);
+        let bad = with("it's 50% \"done\"\u{1}", "½ ²");
+        let texts = [
+            r#"spec.description: Forbidden: must not contain invalid character: ['\'' '%' '"' '"' '\x01']"#,
+            "spec.purpose: Forbidden: must not contain invalid character: ['½' '²']",
+        ];
+        check_in(127, &bad, &[]);
+        check_in(128, &bad, &texts);
+        assert_eq!(project_update(&bad, &bad, Release(128)), []);
+        let errors = project_update(&bad, &good, Release(128));
+        assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), texts);
+    }
+
+    #[test]
+    fn tolerations_are_labels_since_1_130() {
+        let with = project(|project| {
+            let toleration = Toleration { key: "a b".to_owned(), value: Some("-".to_owned()) };
+            project.spec.tolerations =
+                Some(ProjectTolerations { defaults: Vec::new(), whitelist: vec![toleration.clone(), toleration] });
+        });
+        let fields = |minor| {
+            let errors = super::project(&with, Release(minor));
+            errors.iter().map(|error| error.field.clone()).collect::<Vec<_>>()
+        };
+        let path = |index: usize, field: &str| format!("spec.tolerations.whitelist[{index}]{field}");
+        assert_eq!(fields(129), [path(1, "")]);
+        let expected = [path(0, ".key"), path(0, ".value"), path(1, ".key"), path(1, ".value"), path(1, "")];
+        assert_eq!(fields(130), expected);
+    }
+
+    #[test]
     fn members_are_known_once_and_one_owns() {
         let with = |members: Vec<ProjectMember>| project(|project| project.spec.members = members);
         check(&with(vec![member("User", "", "alice", "owner"), member("User", "", "bob", "extension:dns")]), &[]);
@@ -265,7 +450,7 @@ mod tests {
             member("User", "", "system:serviceaccount:garden-dev:robot", "admin"),
             member("ServiceAccount", "garden-dev", "robot", "viewer"),
         ]);
-        let errors = super::project(&same);
+        let errors = super::project(&same, DOCUMENTED);
         assert_eq!(errors.len(), 1);
         assert!(errors[0].to_string().starts_with("spec.members[1]: Duplicate value: "), "{errors:?}");
     }
@@ -297,8 +482,8 @@ mod tests {
         });
         let mut new = old.clone();
         new.spec.owner = None;
-        let errors = project_update(&new, &old);
+        let errors = project_update(&new, &old, DOCUMENTED);
         assert_eq!(errors[0].to_string(), "spec.owner: Invalid value: null: owner cannot be reset");
-        assert_eq!(project_update(&old, &old), []);
+        assert_eq!(project_update(&old, &old, DOCUMENTED), []);
     }
 }

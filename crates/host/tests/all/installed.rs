@@ -249,9 +249,9 @@ async fn definitions_of_the_operator_change_with_its_deployment() {
     let host = host_of("v1.120.0").await;
     post(&host, "/clusters/runtime/api/v1/namespaces", &json!({"metadata": {"name": "garden"}})).await;
     let path = "/clusters/runtime/apis/operator.gardener.cloud/v1alpha1/extensions/x?fieldManager=me&force=true";
-    let resources = json!([{"kind": "Extension", "type": "x", "continuousEndpointUpdate": true}]);
+    let resources = json!([{"kind": "SelfHostedShootExposure", "type": "x", "continuousEndpointUpdate": true}]);
     let body = json!({"apiVersion": "operator.gardener.cloud/v1alpha1", "kind": "Extension", "metadata": {"name": "x"},
-        "spec": {"resources": resources}});
+        "spec": {"resources": resources, "deployment": {"extension": {"helm": {"ociRepository": {"ref": "a:b"}}}}}});
     let apply = async || send(&host, "PATCH", path, &[APPLY], body.to_string()).await;
     let refused = |answer: &Answer| {
         let text = String::from_utf8_lossy(&answer.body).into_owned();
@@ -267,6 +267,31 @@ async fn definitions_of_the_operator_change_with_its_deployment() {
     assert_eq!(applied["spec"]["resources"][0]["continuousEndpointUpdate"], true);
     let owned = applied["metadata"]["managedFields"].to_string();
     assert!(owned.contains("f:resources"), "{owned}");
+}
+
+/// Version of gardener-operator, change of an Extension, and its errors.
+#[tokio::test]
+async fn extensions_are_judged_by_the_release_of_the_operator() {
+    let path = "/clusters/runtime/apis/operator.gardener.cloud/v1alpha1/extensions";
+    let one = format!("{path}/x");
+    let host = host_of("v1.133.0").await;
+    post(&host, "/clusters/runtime/api/v1/namespaces", &json!({"metadata": {"name": "garden"}})).await;
+    let extension = json!({"metadata": {"name": "x"}, "spec": {"resources": [{"kind": "Worker", "type": "x"}]}});
+    let wrong = json!({"metadata": {"name": "y"}, "spec": {"resources": [{"kind": "Other", "type": "x"}]}});
+    let answer = send(&host, "POST", path, &[], wrong.to_string()).await;
+    let text = String::from_utf8_lossy(&answer.body);
+    assert!(answer.code == 422 && text.contains("spec.resources[0].kind: Unsupported value"), "{text}");
+    post(&host, path, &extension).await;
+    deploy_operator(&host, "v1.134.0").await;
+    let labels = json!({"metadata": {"labels": {"a": "b"}}}).to_string();
+    assert_eq!(send(&host, "PATCH", &one, &[MERGE], labels).await.code, 200);
+    let resources = json!({"spec": {"resources": []}}).to_string();
+    let answer = send(&host, "PATCH", &one, &[MERGE], resources).await;
+    let text = String::from_utf8_lossy(&answer.body);
+    assert!(
+        answer.code == 422 && text.contains("spec.deployment: Required value: deployment must be specified"),
+        "{text}"
+    );
 }
 
 /// A Garden with a maintenance window and a deprecated setting of kube-apiserver.

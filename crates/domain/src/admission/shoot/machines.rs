@@ -19,6 +19,24 @@ use crate::versions::{Constraint, Moment, Operator, Version, compare_versions, d
 /// Releases that take the architecture of a pool from its machine type; in older ones the API has the default amd64.
 const ARCHITECTURE_IS_THAT_OF_TYPE: Releases = Releases::since(149);
 
+/// The image version of an existing pool is completed like that of a new one; in older releases it stays as written.
+const CHANGES_ARE_COMPLETED: Releases = Releases::since(122);
+
+/// An unchanged image stays, also one that the CloudProfile does not have.
+const UNCHANGED_STAYS: Releases = Releases::since(134);
+
+/// A version that the CloudProfile has is complete, whatever the number of its parts.
+const LISTED_IS_COMPLETE: Releases = Releases::since(136);
+
+/// An image that stays gets the configuration of the request; in older releases it keeps its own.
+const CONFIGURATION_IS_NEW: Releases = Releases::since(148);
+
+/// A version that the CloudProfile does not have is an unsupported value; in older releases, an invalid image.
+const VERSIONS_ARE_VALUES: Releases = Releases::since(132);
+
+/// Kubelets have the setting `systemReserved`.
+const HAS_SYSTEM_RESERVED: Releases = Releases::until(141);
+
 /// Sets the CPU architectures of pools, if defaults of the API leave that to admission.
 pub fn default_architectures(shoot: &mut Shoot, profile: &CloudProfileSpec, release: Release) {
     if !ARCHITECTURE_IS_THAT_OF_TYPE.contain(release) {
@@ -65,10 +83,20 @@ pub fn default_image(
     let wanted = worker.machine.image.as_ref();
     let version = wanted.and_then(|image| image.version.as_deref()).unwrap_or_default();
     if let Some(before) = old.and_then(|old| old.machine.image.as_ref()) {
+        let stays = |wanted: &ShootMachineImage| {
+            let same = UNCHANGED_STAYS.contain(at.release) && wanted.version == before.version;
+            wanted.name == before.name && (version.is_empty() || same)
+        };
         match wanted {
             None => return Ok(before.clone()),
-            Some(wanted) if !version.is_empty() => return Ok(wanted.clone()),
-            Some(wanted) if wanted.name == before.name => return Ok(before.clone()),
+            Some(wanted) if !version.is_empty() && !CHANGES_ARE_COMPLETED.contain(at.release) => {
+                return Ok(wanted.clone());
+            }
+            Some(wanted) if stays(wanted) => {
+                let image = if CONFIGURATION_IS_NEW.contain(at.release) { wanted } else { before };
+                let provider_config = image.provider_config.clone();
+                return Ok(ShootMachineImage { provider_config, ..before.clone() });
+            }
             Some(_) => {}
         }
     }
@@ -99,7 +127,10 @@ pub fn default_image(
         })?,
     };
     let parts: Vec<&str> = version.strip_prefix('v').unwrap_or(version).split('.').collect();
-    if let (3, Some(wanted)) = (parts.len(), wanted) {
+    let is_listed = LISTED_IS_COMPLETE.contain(at.release)
+        && wanted.is_some_and(|image| !image.name.is_empty())
+        && found.versions.iter().any(|one| one.version == version);
+    if let Some(wanted) = wanted.filter(|_| parts.len() == 3 || is_listed) {
         return Ok(wanted.clone());
     }
     let number = |part: &str| version_part(part).map_err(|text| FieldError::invalid(path, version, &text));
@@ -385,6 +416,10 @@ pub fn check_image(
     let wanted = image.and_then(|image| image.version.as_deref()).unwrap_or_default();
     let found = versions().find(|(_, version)| !wanted.is_empty() && version.version == wanted);
     let Some((_, found)) = found else {
+        if VERSIONS_ARE_VALUES.contain(at.release) {
+            let valid: Vec<&String> = valid.iter().collect();
+            return Some(FieldError::not_supported(&path.child("version"), wanted, &valid));
+        }
         let text = format!("machine image version is not supported, supported machine image versions are: {list}");
         return Some(invalid_unquoted(path, &dump(image), &text));
     };
@@ -508,21 +543,24 @@ fn volume(
 
 /// Checks that the reservations of a node leave allocatable resources.
 fn reservations(errors: &mut Errors, config: &KubeletConfig, machine_type: &str, context: &Context<'_>, path: &Path) {
+    let has_system = HAS_SYSTEM_RESERVED.contain(context.at.release);
     let total = |part: fn(&KubeletConfigReserved) -> Option<Quantity>| {
-        let parts = [&config.kube_reserved, &config.system_reserved];
-        let parts = parts.into_iter().flatten().filter_map(part);
+        let system = config.system_reserved.as_ref().filter(|_| has_system);
+        let parts = config.kube_reserved.as_ref().into_iter().chain(system).filter_map(part);
         parts.fold(Quantity::default(), Quantity::plus)
     };
     let (cpu, memory) = (total(|part| part.cpu), total(|part| part.memory));
     for one in context.cloud_profile.machine_types.iter().filter(|one| one.name == machine_type) {
-        for (what, short, reserved, capacity) in
-            [("CPU", "CPU", &cpu, &one.cpu), ("memory", "memory", &memory, &one.memory)]
-        {
+        for (what, reserved, capacity) in [("CPU", &cpu, &one.cpu), ("memory", &memory, &one.memory)] {
             if reserved >= capacity {
-                let value = format!("kubeReserved {what} + systemReserved {what}: {reserved}");
+                let (parts, names) = if has_system {
+                    (format!("kubeReserved {what} + systemReserved {what}"), "kubeReserved + systemReserved")
+                } else {
+                    (format!("kubeReserved {what}"), "kubeReserved")
+                };
+                let value = format!("{parts}: {reserved}");
                 let text = format!(
-                    "total reserved {short} (kubeReserved + systemReserved) cannot be more than the Node's {short} \
-                     capacity '{capacity}'"
+                    "total reserved {what} ({names}) cannot be more than the Node's {what} capacity '{capacity}'"
                 );
                 errors.push(FieldError::invalid(path, &value, &text));
             }

@@ -5,6 +5,8 @@
 
 mod machines;
 mod networks;
+#[cfg(test)]
+mod release_tests;
 mod scheduling;
 #[cfg(test)]
 mod tests;
@@ -136,13 +138,14 @@ pub fn admit(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     if context.operation == Operation::Delete {
         return deletion(shoot);
     }
+    let mut errors = Errors::new();
+    scheduling::seed_selector(&mut errors, shoot, context)?;
     project_membership(shoot, context)?;
     scheduling::scheduling(shoot, context)?;
     hibernation(shoot, context)?;
     binding_migration(shoot, context)?;
     Refusal::unless_empty(&machines::default_images(shoot, context))?;
     tasks(shoot, context);
-    let mut errors = Errors::new();
     internal_versions(&mut errors, shoot);
     networks::networks(&mut errors, shoot, context);
     versions::control_plane(&mut errors, shoot, context);
@@ -424,6 +427,9 @@ fn referenced_kubeconfigs(errors: &mut Errors, shoot: &Shoot) {
     }
 }
 
+/// Releases in which the limit of nodes holds for the maximum of each pool, too.
+const LIMIT_OF_POOLS: Releases = Releases::until(136);
+
 fn limits(errors: &mut Errors, shoot: &Shoot, context: &Context<'_>) {
     let Some(most) = context.cloud_profile.limits.as_ref().and_then(|limits| limits.max_nodes_total) else { return };
     if shoot.metadata.is_being_deleted() {
@@ -431,7 +437,7 @@ fn limits(errors: &mut Errors, shoot: &Shoot, context: &Context<'_>) {
     }
     let path = Path::new("spec").child("provider").child("workers");
     for (index, worker) in shoot.spec.provider.workers.iter().enumerate() {
-        if worker.maximum > most {
+        if worker.maximum > most && LIMIT_OF_POOLS.contain(context.at.release) {
             let text = format!(
                 "the maximum node count of a worker pool must not exceed the limit of {most} configured in the \
                  CloudProfile"

@@ -3,10 +3,23 @@
 
 use api::constants::{annotation, operation_type};
 use api::core::*;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::LabelSelector;
 use apimachinery::selector::Labels;
+use apimachinery::status::quote;
 
 use super::super::{Operation, Refusal};
-use super::{Context, forbidden, moving};
+use super::{Context, Errors, forbidden, moving};
+use crate::release::{Release, Releases};
+
+/// Seeds have internal domains, which a Shoot keeps.
+const INTERNAL_DOMAIN_STAYS: Releases = Releases::since(127);
+
+/// Seeds have default domains, of which a Shoot keeps its own.
+const DEFAULT_DOMAIN_STAYS: Releases = Releases::since(131);
+
+/// Admission checks changes of the seed selector; in older releases static validation does.
+const SEED_SELECTOR_MATCHES: Releases = Releases::since(136);
 
 pub(super) fn scheduling(shoot: &Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     let empty = Shoot::default();
@@ -53,6 +66,9 @@ pub(super) fn scheduling(shoot: &Shoot, context: &Context<'_>) -> Result<(), Ref
                 seed.metadata.name
             )));
         }
+        if let (Some(old_seed), Some(seed)) = (context.old_seed, context.seed) {
+            domains(shoot, old_seed, seed, context.at.release)?;
+        }
     } else if old.spec != shoot.spec {
         if was_rescheduled(shoot) {
             return Err(forbidden("shoot spec cannot be changed because shoot has been rescheduled to a new seed"));
@@ -68,6 +84,72 @@ pub(super) fn scheduling(shoot: &Shoot, context: &Context<'_>) -> Result<(), Ref
         Some(seed) => present_seed(shoot, old, seed),
         None => Ok(()),
     }
+}
+
+/// Checks that a Shoot keeps its domains on another Seed.
+fn domains(shoot: &Shoot, old_seed: &Seed, seed: &Seed, release: Release) -> Result<(), Refusal> {
+    fn internal(seed: &Seed) -> &str {
+        seed.spec.dns.internal.as_ref().map_or("", |internal| &internal.domain)
+    }
+    let (before, now) = (internal(old_seed), internal(seed));
+    if before != now && INTERNAL_DOMAIN_STAYS.contain(release) {
+        return Err(forbidden(format!(
+            "cannot change seed name because internal domain would change from {} to {}",
+            quote(before),
+            quote(now)
+        )));
+    }
+    let Some(domain) = shoot.spec.dns.as_ref().and_then(|dns| dns.domain.as_ref()) else { return Ok(()) };
+    let is_below = |default: &&str| domain.strip_suffix(*default).is_some_and(|rest| rest.ends_with('.'));
+    let mut defaults = old_seed.spec.dns.defaults.iter().map(|default| default.domain.as_str());
+    let supported: Vec<&str> = seed.spec.dns.defaults.iter().map(|default| default.domain.as_str()).collect();
+    match defaults.find(is_below) {
+        Some(default) if DEFAULT_DOMAIN_STAYS.contain(release) && !supported.contains(&default) => {
+            Err(forbidden(format!(
+                "cannot reschedule shoot {} to seed {} because the shoot uses the default domain {} which is not supported \
+                 by the new seed (supported domains: [{}])",
+                quote(&shoot.metadata.name),
+                quote(&seed.metadata.name),
+                quote(default),
+                supported.join(" ")
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a changed seed selector matches the Seed of the Shoot.
+pub(super) fn seed_selector(errors: &mut Errors, shoot: &Shoot, context: &Context<'_>) -> Result<(), Refusal> {
+    let before = context.old.and_then(|old| old.spec.seed_selector.as_ref());
+    let now = shoot.spec.seed_selector.as_ref();
+    let (Some(name), Some(seed)) = (&shoot.spec.seed_name, context.seed) else { return Ok(()) };
+    if before == now || !SEED_SELECTOR_MATCHES.contain(context.at.release) {
+        return Ok(());
+    }
+    let path = Path::new("spec").child("seedSelector");
+    let Some(selector) = now else {
+        errors.push(FieldError::invalid(&path, now, "cannot unset seedSelector once it has been set"));
+        return Ok(());
+    };
+    let refused = |what: &str| {
+        format!("cannot change seedSelector to not match the {what} of the already selected seed {name:?}")
+    };
+    if !labels(selector)?.matches(&seed.metadata.labels) {
+        errors.push(FieldError::invalid(&path, selector, &refused("labels")));
+    }
+    let types = &selector.provider_types;
+    if !types.is_empty() && !types.contains(&seed.spec.provider.r#type) {
+        errors.push(FieldError::invalid(&path.child("providerTypes"), types, &refused("provider type")));
+    }
+    Ok(())
+}
+
+fn labels(selector: &SeedSelector) -> Result<Labels, Refusal> {
+    let labels = LabelSelector {
+        match_labels: selector.match_labels.clone(),
+        match_expressions: selector.match_expressions.clone(),
+    };
+    Labels::from_selector(&labels).map_err(Refusal::Internal)
 }
 
 /// Checks the conditions for an assignment to a Seed.
@@ -93,12 +175,7 @@ fn constraints(shoot: &Shoot, seed: &Seed, context: &Context<'_>) -> Result<(), 
         return refuse(format!("that already has the maximum number of shoots scheduled on it ({most})"));
     }
     let Some(selector) = &context.cloud_profile.seed_selector else { return Ok(()) };
-    let labels = apimachinery::meta::LabelSelector {
-        match_labels: selector.match_labels.clone(),
-        match_expressions: selector.match_expressions.clone(),
-    };
-    let labels = Labels::from_selector(&labels).map_err(Refusal::Internal)?;
-    if !labels.matches(&seed.metadata.labels) {
+    if !labels(selector)?.matches(&seed.metadata.labels) {
         let text = "because the cloud profile seed selector is not matching the labels of the seed";
         return refuse(text.to_owned());
     }

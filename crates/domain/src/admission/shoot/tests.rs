@@ -618,3 +618,20 @@ fn pools_whose_type_and_image_do_not_fit_are_refused() {
         assert_eq!(error(149, &fine), None);
     }
 }
+
+/// Source: validateMaxNodesTotal in plugin/pkg/shoot/validator/admission.go @ v1.135.0, v1.136.0.
+#[test]
+fn maximum_of_a_pool_is_limited_until_136() {
+    let large = shoot("1.31.9", &one_pool("1.0.0", &json!({"minimum": 0, "maximum": 11})));
+    let mut profile = cloud_profile();
+    profile.limits = Some(Limits { max_nodes_total: Some(10) });
+    let (project, seed) = (Project::default(), Seed::default());
+    let maximum = "spec.provider.workers[0].maximum: Forbidden: the maximum node count of a worker pool must not exceed the \
+                   limit of 10 configured in the CloudProfile";
+    for (release, expected) in [(135, &[maximum][..]), (136, &[])] {
+        let at = crate::versions::Moment::new(now(), Release(release));
+        let mut errors = Errors::new();
+        limits(&mut errors, &large, &Context { at, ..context(&large, &profile, &project, &seed) });
+        assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{release}");
+    }
+}

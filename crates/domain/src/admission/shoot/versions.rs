@@ -7,7 +7,11 @@ use apimachinery::field::{FieldError, Path};
 
 use super::super::Operation;
 use super::{Context, Errors};
+use crate::release::Releases;
 use crate::versions::{Moment, Version, default_kubernetes};
+
+/// Admission checks OpenID Connect of new Shoots; in later releases static validation does, of all Shoots.
+const JUDGES_OIDC: Releases = Releases::until(133);
 
 /// Completes the version of the control plane, or checks a complete one.
 pub(super) fn control_plane(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
@@ -127,7 +131,7 @@ pub fn check_kubernetes_version(
 fn oidc(errors: &mut Errors, shoot: &Shoot, context: &Context<'_>) {
     let server = shoot.spec.kubernetes.kube_api_server.as_ref();
     let Some(config) = server.and_then(|server| server.oidc_config.as_ref()) else { return };
-    if context.operation != Operation::Create {
+    if context.operation != Operation::Create || !JUDGES_OIDC.contain(context.at.release) {
         return;
     }
     let path = Path::new("spec").child("kubernetes").child("kubeAPIServer").child("oidcConfig");

@@ -4,7 +4,8 @@
 //! Unlike upstream: settings of kube-apiserver, kube-controller-manager, the dashboard and etcd's autoscaling, on which
 //! nothing here depends, are not checked.
 //!
-//! Source: pkg/apis/operator/v1alpha1/validation/garden.go, pkg/operator/webhook/validation/garden @ v1.120.0.
+//! Source: pkg/apis/operator/v1alpha1/validation/garden.go, pkg/operator/webhook/validation/garden @ v1.120.0;
+//! pkg/api/operator/v1alpha1/validation/garden.go @ v1.138.0 (gardener-discovery-server).
 
 mod time_window;
 
@@ -23,7 +24,7 @@ use crate::annotations::is_true;
 use crate::conditions;
 use crate::garden::rotation::{Credential, Step, phased};
 use crate::profile::Profile;
-use crate::release::{NEWEST, Release};
+use crate::release::{NEWEST, Release, Releases};
 use crate::rotation::{COMPLETED, PREPARED};
 use crate::skew::GardenerVersion;
 use crate::skew::releases::{feature_gate, is_gate, kubernetes_minors, supports_kubernetes};
@@ -44,6 +45,9 @@ const OPERATIONS: [&str; 12] = [
     operation::ROTATE_WORKLOAD_IDENTITY_KEY_COMPLETE,
     operation::ROTATE_WORKLOAD_IDENTITY_KEY_START,
 ];
+
+/// gardener-discovery-server is checked, and stays at its domain once it is enabled.
+const DISCOVERY_SERVER_STAYS: Releases = Releases::since(138);
 
 /// Levels of logs, sorted as the schema lists them.
 const LOG_LEVELS: [&str; 3] = ["info", "debug", "error"];
@@ -142,7 +146,7 @@ pub fn garden_update(new: &Garden, old: &Garden, rules: &Rules) -> Errors {
     ] {
         only_longer(&mut errors, new, old, name, &path.child(name));
     }
-    virtual_cluster_update(&mut errors, &new.spec.virtual_cluster, &old.spec.virtual_cluster);
+    virtual_cluster_update(&mut errors, new, old, rules.release(new));
     errors.extend(judged(new, Some(old), rules));
     errors
 }
@@ -246,17 +250,21 @@ fn domains(errors: &mut Errors, dns: Option<&DNSManagement>, domains: &[DNSDomai
         if !names.insert(&domain.name) {
             errors.push(FieldError::duplicate(&path.child("name"), &domain.name));
         }
-        let Some(dns) = dns else { continue };
-        let path = path.child("provider");
-        match &domain.provider {
-            Some(provider) if dns.providers.iter().any(|known| known.name == *provider) => {}
-            Some(provider) => {
-                let text = "provider name not found in .spec.dns.providers";
-                errors.push(FieldError::invalid(&path, provider, text));
-            }
-            None => {
-                errors.push(FieldError::required(&path, "provider name must be set if `.spec.dns` is set"));
-            }
+        provider(errors, dns, domain, &path.child("provider"));
+    }
+}
+
+/// Checks the provider of a domain.
+fn provider(errors: &mut Errors, dns: Option<&DNSManagement>, domain: &DNSDomain, path: &Path) {
+    let Some(dns) = dns else { return };
+    match &domain.provider {
+        Some(provider) if dns.providers.iter().any(|known| known.name == *provider) => {}
+        Some(provider) => {
+            let text = "provider name not found in .spec.dns.providers";
+            errors.push(FieldError::invalid(path, provider, text));
+        }
+        None => {
+            errors.push(FieldError::required(path, "provider name must be set if `.spec.dns` is set"));
         }
     }
 }
@@ -380,6 +388,50 @@ fn gardener(errors: &mut Errors, garden: &Garden, rules: &Rules, path: &Path) {
         gates(errors, &config.feature_gates, &path);
         level(errors, &config.log_level, &path);
     }
+    if let Some(config) = &gardener.gardener_discovery_server
+        && DISCOVERY_SERVER_STAYS.contain(rules.release(garden))
+    {
+        discovery_server(errors, garden.spec.dns.as_ref(), config, &path.child("gardenerDiscoveryServer"));
+    }
+}
+
+fn discovery_server(
+    errors: &mut Errors,
+    dns: Option<&DNSManagement>,
+    config: &GardenerDiscoveryServerConfig,
+    path: &Path,
+) {
+    if let Some(domain) = &config.domain {
+        let path = path.child("domain");
+        meta::invalid_each(errors, &path.child("name"), &domain.name, meta::dns_subdomain(&domain.name));
+        provider(errors, dns, domain, &path.child("provider"));
+    }
+    if let Some(name) = &config.tls_secret_name {
+        meta::invalid_each(errors, &path.child("tlsSecretName"), name, meta::dns_subdomain(name));
+    }
+}
+
+/// Returns the domain of gardener-discovery-server.
+fn discovery_domain(garden: &Garden, config: &GardenerDiscoveryServerConfig) -> String {
+    let default = || {
+        let domain = garden.spec.runtime_cluster.ingress.domains.first();
+        format!("discovery.{}", domain.map_or("", |domain| &domain.name))
+    };
+    config.domain.as_ref().map_or_else(default, |domain| domain.name.clone())
+}
+
+/// Checks that gardener-discovery-server stays, and that a domain that is given for it, or was given, stays as well.
+fn discovery_server_update(errors: &mut Errors, new: &Garden, old: &Garden, path: &Path) {
+    let server = |garden: &Garden| garden.spec.virtual_cluster.gardener.gardener_discovery_server.clone();
+    let Some(was) = server(old) else { return };
+    let Some(is) = server(new) else {
+        errors.push(FieldError::forbidden(path, "discovery server must not be disabled once enabled"));
+        return;
+    };
+    if is.domain.is_some() || was.domain.is_some() {
+        let (is, was) = (discovery_domain(new, &is), discovery_domain(old, &was));
+        immutable(errors, &is, &was, &path.child("domain"));
+    }
 }
 
 /// Checks that some component of the operator's release has each gate, and that the gate is not locked to the other value.
@@ -403,7 +455,8 @@ fn feature_gates(errors: &mut Errors, gates: &BTreeMap<String, bool>, release: O
     }
 }
 
-fn virtual_cluster_update(errors: &mut Errors, new: &VirtualCluster, old: &VirtualCluster) {
+fn virtual_cluster_update(errors: &mut Errors, new_garden: &Garden, old_garden: &Garden, release: Release) {
+    let (new, old) = (&new_garden.spec.virtual_cluster, &old_garden.spec.virtual_cluster);
     let path = Path::new("spec").child("virtualCluster");
     if let (Some(new), Some(old)) = (new.dns.domains.first(), old.dns.domains.first()) {
         immutable(errors, &new.name, &old.name, &path.child("dns").child("domains").index(0).child("name"));
@@ -429,6 +482,10 @@ fn virtual_cluster_update(errors: &mut Errors, new: &VirtualCluster, old: &Virtu
     if is_available(old) && !is_available(new) {
         let path = path.child("controlPlane").child("highAvailability");
         immutable(errors, &new.control_plane, &old.control_plane, &path);
+    }
+    if DISCOVERY_SERVER_STAYS.contain(release) {
+        let path = path.child("gardener").child("gardenerDiscoveryServer");
+        discovery_server_update(errors, new_garden, old_garden, &path);
     }
     let (is, was) = (&new.gardener.cluster_identity, &old.gardener.cluster_identity);
     if is != was {

@@ -278,3 +278,41 @@ fn there_is_one_garden_and_its_deletion_is_confirmed() {
         "finalizer \"gardener.cloud/operator\" cannot be added on creation"
     );
 }
+
+/// Rows: minor, settings of gardener-discovery-server before and after, errors joined by ` | `.
+#[test]
+fn the_discovery_server_stays_at_its_domain_since_1_138() {
+    let path = "spec.virtualCluster.gardener.gardenerDiscoveryServer";
+    let disabled = format!("{path}: Forbidden: discovery server must not be disabled once enabled");
+    let moved = |to: &str| format!("{path}.domain: Invalid value: {to:?}: field is immutable");
+    let at = |name: &str| json!({ "domain": { "name": name, "provider": "primary" } });
+    for (minor, old, new, expected) in [
+        (137, json!({}), Value::Null, String::new()),
+        (138, json!({}), Value::Null, disabled),
+        (138, Value::Null, json!({}), String::new()),
+        (138, json!({}), at("a.example"), moved("a.example")),
+        (138, json!({}), at("discovery.ingress.example"), String::new()),
+        (149, at("a.example"), json!({}), moved("discovery.ingress.example")),
+        (149, at("a.example"), at("a.example"), String::new()),
+        (
+            149,
+            Value::Null,
+            json!({ "domain": { "name": "A" }, "tlsSecretName": "b" }),
+            format!(
+                "{path}.domain.name: Invalid value | {path}.domain.provider: Required value: provider name must be set if \
+                 `.spec.dns` is set"
+            ),
+        ),
+        (149, Value::Null, json!({ "tlsSecretName": "B" }), format!("{path}.tlsSecretName: Invalid value")),
+    ] {
+        let with = |server: Value| read(set(tree(), "/spec/virtualCluster/gardener/gardenerDiscoveryServer", server));
+        let rules = Rules { profile: Profile::Documents, version: format!("v1.{minor}.0") };
+        let errors = garden_update(&with(new.clone()), &with(old.clone()), &rules);
+        let cut = |text: String| match text.split_once(": Invalid value: ") {
+            Some((field, detail)) if !detail.contains("immutable") => format!("{field}: Invalid value"),
+            _ => text,
+        };
+        let found: Vec<String> = texts(&errors).into_iter().filter(|text| text.starts_with(path)).map(cut).collect();
+        assert_eq!(found.join(" | "), expected, "{minor} {old} {new}");
+    }
+}

@@ -13,14 +13,18 @@ use apimachinery::field::{FieldError, Path};
 
 use super::common::{self, one_of};
 use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
-use super::network::{Cidr, ip_families, primary_family};
+use super::network::{Cidr, Network, ip_families, primary_family};
 use super::{Errors, objects, vertical_pod_autoscaler};
-use crate::release::Release;
+use crate::release::{Release, Releases};
 
 /// Range into which upstream maps the ranges of a kube-apiserver's clients.
 const RESERVED_MAPPING_RANGE: &str = "240.0.0.0/8";
 /// Range of the VPN between seeds and shoots.
 const VPN_RANGE: &str = "fd8f:6d53:b97a:1::/96";
+
+/// Ranges of the Seed and defaults of its Shoots are compared by group, and with every reserved range.
+const NETWORKS_BY_GROUP: Releases = Releases::since(132);
+
 const TRAFFIC_POLICIES: [&str; 2] = ["Cluster", "Local"];
 
 /// Checks a new Seed by the rules of a release.
@@ -36,13 +40,13 @@ pub fn seed(seed: &Seed, release: Release) -> Errors {
         ];
         one_of(&mut errors, operation, &supported, &operation_path());
     }
-    spec(&mut errors, &seed.spec, &Path::new("spec"), Some(release));
+    spec(&mut errors, &seed.spec, &Path::new("spec"), false, release);
     errors
 }
 
-/// Checks the specification of a Seed that is completed later, as in a template.
-pub fn template(errors: &mut Errors, template: &SeedSpec, path: &Path) {
-    spec(errors, template, path, None);
+/// Checks the specification of a Seed that is completed later, as in a template, by the rules of a release.
+pub fn template(errors: &mut Errors, template: &SeedSpec, path: &Path, release: Release) {
+    spec(errors, template, path, true, release);
 }
 
 fn operation_path() -> Path {
@@ -99,9 +103,7 @@ pub fn seed_status_update(new: &Seed, old: &Seed) -> Errors {
     errors
 }
 
-/// Checks a specification; `release`: that of a gardener-apiserver, `None` for a template.
-fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path, release: Option<Release>) {
-    let in_template = release.is_none();
+fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path, in_template: bool, release: Release) {
     let provider = path.child("provider");
     if !in_template && spec.provider.r#type.is_empty() {
         errors.push(FieldError::required(&provider.child("type"), "must provide a provider type"));
@@ -113,9 +115,9 @@ fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path, release: Option<Relea
     if let Some((index, zone)) = spec.provider.zones.iter().enumerate().find(|(_, zone)| !zones.insert(*zone)) {
         errors.push(FieldError::duplicate(&provider.child("zones").index(index), zone));
     }
-    networks(errors, &spec.networks, &path.child("networks"), in_template);
+    networks(errors, &spec.networks, &path.child("networks"), in_template, release);
     if let Some(each) = &spec.backup {
-        backup(errors, each, &spec.provider.r#type, &path.child("backup"));
+        backup(errors, each, &spec.provider.r#type, release, &path.child("backup"));
     }
     let mut seen = BTreeSet::new();
     for (index, taint) in spec.taints.iter().enumerate() {
@@ -128,19 +130,22 @@ fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path, release: Option<Relea
             errors.push(FieldError::duplicate(&path, &id));
         }
     }
+    // Gates and domains of a template are checked in the Seed created from it.
+    let release_of_seed = (!in_template).then_some(release);
     if let Some(each) = &spec.volume {
         volume(errors, each, &path.child("volume"));
     }
     if let Some(each) = &spec.settings {
-        settings(errors, each, &spec.provider.zones, release, &path.child("settings"));
+        settings(errors, each, &spec.provider.zones, release_of_seed, &path.child("settings"));
     }
     ingress(errors, spec, path, in_template);
-    dns::dns(errors, spec, path, release);
-    common::extensions(errors, spec.extensions.iter().map(|extension| &extension.r#type), &path.child("extensions"));
-    common::resources(errors, &spec.resources, &path.child("resources"));
+    dns::dns(errors, spec, path, release_of_seed);
+    let types = spec.extensions.iter().map(|extension| &extension.r#type);
+    common::extensions_in(errors, types, release, &path.child("extensions"));
+    common::resources_in(errors, &spec.resources, release, &path.child("resources"));
 }
 
-fn networks(errors: &mut Errors, networks: &SeedNetworks, path: &Path, in_template: bool) {
+fn networks(errors: &mut Errors, networks: &SeedNetworks, path: &Path, in_template: bool, release: Release) {
     let found = errors.len();
     ip_families(errors, &networks.ip_families, &path.child("ipFamilies"));
     if errors.len() > found {
@@ -153,17 +158,20 @@ fn networks(errors: &mut Errors, networks: &SeedNetworks, path: &Path, in_templa
     {
         errors.push(FieldError::invalid(&services.path, &services.text, "cannot be larger than /8"));
     }
-    let given = |cidr: &Cidr| !in_template || !cidr.text.is_empty();
-    let mut all: Vec<Cidr> =
-        [Cidr::new(&networks.pods, path.child("pods")), services].into_iter().filter(given).collect();
-    let defaults = path.child("shootDefaults");
+    let is_given = |cidr: &Cidr| !in_template || !cidr.text.is_empty();
+    let pods = Cidr::new(&networks.pods, path.child("pods"));
+    let given = [("pod", pods), ("service", services)].into_iter().filter(|(_, cidr)| is_given(cidr));
+    let nodes = networks.nodes.as_ref().map(|text| ("node", Cidr::new(text, path.child("nodes"))));
+    let own: Vec<(&str, Cidr)> = given.chain(nodes).collect();
+    let path = path.child("shootDefaults");
     let shoot = networks.shoot_defaults.as_ref();
-    let optional = [
-        (networks.nodes.as_ref(), path.child("nodes")),
-        (shoot.and_then(|shoot| shoot.pods.as_ref()), defaults.child("pods")),
-        (shoot.and_then(|shoot| shoot.services.as_ref()), defaults.child("services")),
+    let defaults = [
+        ("pod", shoot.and_then(|shoot| shoot.pods.as_ref()), path.child("pods")),
+        ("service", shoot.and_then(|shoot| shoot.services.as_ref()), path.child("services")),
     ];
-    all.extend(optional.into_iter().filter_map(|(text, path)| Some(Cidr::new(text?, path))));
+    let defaults: Vec<(&str, Cidr)> =
+        defaults.into_iter().filter_map(|(kind, text, path)| Some((kind, Cidr::new(text?, path)))).collect();
+    let all: Vec<Cidr> = own.iter().chain(&defaults).map(|(_, cidr)| cidr.clone()).collect();
     for cidr in &all {
         cidr.check_parse(errors);
     }
@@ -172,14 +180,43 @@ fn networks(errors: &mut Errors, networks: &SeedNetworks, path: &Path, in_templa
             cidr.check_family(errors, primary_family(&networks.ip_families));
         }
     }
-    for (index, cidr) in all.iter().enumerate() {
-        cidr.check_no_overlap(errors, &all[index + 1..]);
+    if NETWORKS_BY_GROUP.contain(release) {
+        if errors.len() == found {
+            networks_by_group(errors, &own, &defaults);
+        }
+        return;
     }
+    no_overlaps(errors, &all);
     Cidr::new(RESERVED_MAPPING_RANGE, Path::default()).check_no_overlap(errors, &all);
     Cidr::new(VPN_RANGE, Path::default()).check_no_overlap(errors, &all);
 }
 
-fn backup(errors: &mut Errors, backup: &Backup, provider: &str, path: &Path) {
+/// Checks that the networks of a list do not overlap.
+fn no_overlaps(errors: &mut Errors, networks: &[Cidr]) {
+    for (index, cidr) in networks.iter().enumerate() {
+        cidr.check_no_overlap(errors, &networks[index + 1..]);
+    }
+}
+
+/// Checks the overlaps of a Seed's own networks and of the defaults of its Shoots, each with its kind. Only defaults of
+/// IPv6 must be apart from the networks of the Seed.
+fn networks_by_group(errors: &mut Errors, own: &[(&str, Cidr)], defaults: &[(&str, Cidr)]) {
+    let plain = |group: &[(&str, Cidr)]| group.iter().map(|(_, cidr)| cidr.clone()).collect::<Vec<_>>();
+    let is_ipv4 = |cidr: &Cidr| cidr.network().is_some_and(Network::is_ipv4);
+    let seed = plain(own);
+    let (ipv4, ipv6): (Vec<Cidr>, Vec<Cidr>) = plain(defaults).into_iter().partition(is_ipv4);
+    no_overlaps(errors, &seed);
+    no_overlaps(errors, &ipv4);
+    no_overlaps(errors, &ipv6);
+    for cidr in &seed {
+        cidr.check_no_overlap(errors, &ipv6);
+    }
+    for (kind, cidr) in own.iter().chain(defaults) {
+        cidr.check_reserved(errors, kind);
+    }
+}
+
+fn backup(errors: &mut Errors, backup: &Backup, provider: &str, release: Release, path: &Path) {
     if backup.provider.is_empty() {
         errors.push(FieldError::required(&path.child("provider"), "must provide a backup cloud provider name"));
     }
@@ -193,7 +230,7 @@ fn backup(errors: &mut Errors, backup: &Backup, provider: &str, path: &Path) {
         errors.push(FieldError::required(&path.child("credentialsRef"), text));
     }
     let name = "spec.backup.credentialsRef";
-    objects::backup_references(errors, &backup.secret_ref, backup.credentials_ref.as_ref(), name, path);
+    objects::backup_references(errors, &backup.secret_ref, backup.credentials_ref.as_ref(), name, release, path);
 }
 
 fn volume(errors: &mut Errors, volume: &SeedVolume, path: &Path) {
@@ -274,7 +311,6 @@ fn settings(errors: &mut Errors, settings: &SeedSettings, zones: &[String], rele
                     in spec.provider.zones)";
         errors.push(FieldError::forbidden(&path.child("topologyAwareRouting").child("enabled"), text));
     }
-    // Gates of a template are checked in the Seed created from it.
     if let (Some(autoscaler), Some(release)) = (autoscaler, release) {
         let path = autoscaler_path.child("featureGates");
         vertical_pod_autoscaler::feature_gates(errors, &autoscaler.feature_gates, release, &path);
@@ -360,6 +396,75 @@ mod tests {
         );
     }
 
+    /// Rows: networks, errors of 1.131, and errors of 1.132, joined by ` | `.
+    #[test]
+    fn networks_are_compared_by_group_since_1_132() {
+        let path = "spec.networks";
+        let vpn = "fd8f:6d53:b97a:1::/96";
+        for (networks, before, after) in [
+            // The default of a Shoot may be a range of the Seed if it is IPv4.
+            (
+                r#"{"pods": "10.1.0.0/16", "services": "10.2.0.0/16", "shootDefaults": {"pods": "10.1.0.0/16"}}"#,
+                format!(
+                    "{path}.shootDefaults.pods: Invalid value: \"10.1.0.0/16\": must not overlap with \"{path}.pods\" (\"10.1.0.0/16\")"
+                ),
+                String::new(),
+            ),
+            (
+                r#"{"pods": "10.1.0.0/16", "services": "10.2.0.0/16", "shootDefaults": {"pods": "10.3.0.0/16", "services": "10.3.0.0/24"}}"#,
+                format!(
+                    "{path}.shootDefaults.services: Invalid value: \"10.3.0.0/24\": must not overlap with \"{path}.shootDefaults.pods\" (\"10.3.0.0/16\")"
+                ),
+                format!(
+                    "{path}.shootDefaults.services: Invalid value: \"10.3.0.0/24\": must not overlap with \"{path}.shootDefaults.pods\" (\"10.3.0.0/16\")"
+                ),
+            ),
+            (
+                r#"{"ipFamilies": ["IPv6"], "pods": "2001:db8::/56", "services": "2001:db8:1::/56", "shootDefaults": {"pods": "2001:db8::/64"}}"#,
+                format!(
+                    "{path}.shootDefaults.pods: Invalid value: \"2001:db8::/64\": must not overlap with \"{path}.pods\" (\"2001:db8::/56\")"
+                ),
+                format!(
+                    "{path}.shootDefaults.pods: Invalid value: \"2001:db8::/64\": must not overlap with \"{path}.pods\" (\"2001:db8::/56\")"
+                ),
+            ),
+            (
+                r#"{"pods": "240.1.0.0/16", "services": "10.2.0.0/16", "nodes": "243.0.0.0/16"}"#,
+                format!("{path}.pods: Invalid value: \"240.1.0.0/16\": must not overlap with \"[]\" (\"240.0.0.0/8\")"),
+                format!(
+                    "{path}.pods: Invalid value: \"240.1.0.0/16\": pod network intersects with reserved kube-apiserver mapping \
+                     range (240.0.0.0/8) | {path}.nodes: Invalid value: \"243.0.0.0/16\": node network intersects with reserved \
+                     shoot service network mapping range (243.0.0.0/8)"
+                ),
+            ),
+            (
+                r#"{"ipFamilies": ["IPv6"], "pods": "fd8f:6d53:b97a:1::/120", "services": "2001:db8:1::/56"}"#,
+                format!(
+                    "{path}.pods: Invalid value: \"fd8f:6d53:b97a:1::/120\": must not overlap with \"[]\" (\"{vpn}\")"
+                ),
+                format!(
+                    "{path}.pods: Invalid value: \"fd8f:6d53:b97a:1::/120\": pod network intersects with default vpn network ({vpn})"
+                ),
+            ),
+            // Overlaps are not checked if a network is invalid.
+            (
+                r#"{"pods": "x", "services": "10.2.0.0/16", "nodes": "10.2.0.0/16"}"#,
+                format!(
+                    "{path}.pods: Invalid value: \"x\": invalid CIDR address: x | {path}.nodes: Invalid value: \"10.2.0.0/16\": \
+                     must not overlap with \"{path}.services\" (\"10.2.0.0/16\")"
+                ),
+                format!("{path}.pods: Invalid value: \"x\": invalid CIDR address: x"),
+            ),
+        ] {
+            let seed = seed(|seed| seed.spec.networks = serde_json::from_str(networks).expect("networks"));
+            for (minor, expected) in [(131, &before), (132, &after), (149, &after)] {
+                let errors = super::seed(&seed, Release(minor));
+                let texts = errors.iter().map(ToString::to_string).filter(|text| text.starts_with(path));
+                assert_eq!(texts.collect::<Vec<_>>().join(" | "), *expected, "{minor} {networks}");
+            }
+        }
+    }
+
     #[test]
     fn topology_aware_routing_needs_two_zones() {
         let with = |zones: &[&str]| {
@@ -442,7 +547,7 @@ mod tests {
             let errors = super::seed(&seed, Release(release));
             assert_eq!(found(&errors), expected.into_iter().collect::<Vec<_>>(), "{release} {settings}");
             let mut errors = Errors::new();
-            template(&mut errors, &seed.spec, &Path::new("spec"));
+            template(&mut errors, &seed.spec, &Path::new("spec"), Release(release));
             assert_eq!(found(&errors), of_template.into_iter().collect::<Vec<_>>(), "{release} {settings}");
         }
     }

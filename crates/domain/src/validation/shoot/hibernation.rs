@@ -8,7 +8,7 @@ use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::super::Errors;
-use super::facts::rotation_phases;
+use super::facts::{rotation_phases, same_resources};
 use super::gates::Gates;
 use super::operation::FORBIDDEN_WHEN_HIBERNATED;
 use crate::annotations;
@@ -74,7 +74,8 @@ pub(super) fn update(errors: &mut Errors, new: &Shoot, old: &Shoot, release: Rel
     forbidden("etcdEncryptionKey", phases.etcd_encryption_key, &["Preparing", "Completing"]);
     let keys = ["Preparing", "PreparingWithoutWorkersRollout", "Completing"];
     forbidden("serviceAccountKey", phases.service_account_key, &keys);
-    if encryption::wanted_resources(&old.spec) != encryption::encrypted_resources(&old.status) {
+    let wanted = encryption::wanted_resources(&old.spec);
+    if !same_resources(&wanted, &encryption::encrypted_resources(&old.status), release) {
         let is_at_rest = encryption::AT_REST.contain(release);
         let field =
             if is_at_rest { "status.credentials.encryptionAtRest.resources" } else { "status.encryptedResources" };

@@ -6,14 +6,28 @@ use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::{Duration, Quantity};
 
 use super::super::Errors;
-use super::super::common::invalid_duration;
+use super::super::common::{invalid_duration, one_of};
 use super::super::meta;
 use super::pulled_images;
-use super::shared::feature_gates;
-use crate::release::Release;
+use super::refused::{Field, refusal};
+use super::shared::{feature_gates, non_negative_duration};
+use crate::release::{Release, Releases};
 use crate::versions::meets_constraint;
 
+/// The policy of the CPU manager and the size of a container's log are checked.
+const POLICY_IS_JUDGED: Releases = Releases::since(128);
+
+/// Kubelets have the setting `systemReserved`.
+const HAS_SYSTEM_RESERVED: Releases = Releases::until(141);
+
+/// Shoots may have Kubernetes versions before 1.30, in which `UnlimitedSwap` is a behaviour.
+const KNOWS_1_29: Releases = Releases::until(133);
+
 pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str, release: Release, path: &Path) {
+    let has_policy = POLICY_IS_JUDGED.contain(release);
+    if let Some(policy) = config.cpu_manager_policy.as_ref().filter(|_| has_policy) {
+        one_of(errors, policy, &["none", "static"], &path.child("cpuManagerPolicy"));
+    }
     count(errors, config.max_pods, &path.child("maxPods"));
     if let Some(limit) = config.pod_pids_limit
         && limit < 100
@@ -22,7 +36,7 @@ pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str
         errors.push(FieldError::invalid(&path.child("podPIDsLimit"), limit, text));
     }
     let transition = path.child("evictionPressureTransitionPeriod");
-    not_negative(errors, config.eviction_pressure_transition_period, &transition);
+    non_negative_duration(errors, config.eviction_pressure_transition_period, &transition);
     count(errors, config.eviction_max_pod_grace_period, &path.child("evictionMaxPodGracePeriod"));
     for (field, eviction) in [("evictionHard", &config.eviction_hard), ("evictionSoft", &config.eviction_soft)] {
         if let Some(eviction) = eviction {
@@ -56,18 +70,17 @@ pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str
             ("imagefsInodesFree", grace.image_fs_inodes_free),
         ];
         for (field, period) in periods {
-            not_negative(errors, period, &path.child(field));
+            non_negative_duration(errors, period, &path.child(field));
         }
     }
     if let Some(reserved) = &config.kube_reserved {
         reservation(errors, reserved, &path.child("kubeReserved"));
     }
-    if let Some(reserved) = &config.system_reserved {
+    if let Some(reserved) = config.system_reserved.as_ref().filter(|_| HAS_SYSTEM_RESERVED.contain(release)) {
         let path = path.child("systemReserved");
         reservation(errors, reserved, &path);
-        if meets_constraint(version, ">= 1.31").unwrap_or(false) {
-            let text = "systemReserved is no longer supported by Gardener starting from Kubernetes 1.31";
-            errors.push(FieldError::invalid(&path, reserved, text));
+        if let Some(refusal) = refusal(Field::SystemReserved, version, release) {
+            errors.push(FieldError::invalid(&path, reserved, refusal.text));
         }
     }
     images(errors, config, path);
@@ -79,13 +92,16 @@ pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str
     {
         errors.push(FieldError::invalid(&path.child("containerLogMaxFiles"), files, "value must be >= 2."));
     }
+    if let Some(size) = config.container_log_max_size.as_ref().filter(|_| has_policy) {
+        meta::quantity(errors, size, &path.child("containerLogMaxSize"));
+    }
     if let Some(timeout) = config.streaming_connection_idle_timeout
         && !(Duration::from_seconds(30)..=Duration::from_seconds(4 * 3600)).contains(&timeout)
     {
         let path = path.child("streamingConnectionIdleTimeout");
         errors.push(invalid_duration(&path, timeout, "value must be between 30s and 4h"));
     }
-    swap(errors, config, version, &path.child("memorySwap"));
+    swap(errors, config, version, release, &path.child("memorySwap"));
     if let Some(pulls) = config.max_parallel_image_pulls {
         let path = path.child("maxParallelImagePulls");
         if pulls < 1 {
@@ -102,15 +118,6 @@ pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str
 fn count(errors: &mut Errors, value: Option<i32>, path: &Path) {
     if let Some(value) = value {
         meta::non_negative(errors, i64::from(value), path);
-    }
-}
-
-/// Adds an error for a negative duration; upstream prints it quoted.
-fn not_negative(errors: &mut Errors, duration: Option<Duration>, path: &Path) {
-    if let Some(duration) = duration
-        && duration.nanoseconds < 0
-    {
-        errors.push(FieldError::invalid(path, duration, "must be non-negative"));
     }
 }
 
@@ -137,7 +144,7 @@ fn images(errors: &mut Errors, config: &KubeletConfig, path: &Path) {
     }
 }
 
-fn swap(errors: &mut Errors, config: &KubeletConfig, version: &str, path: &Path) {
+fn swap(errors: &mut Errors, config: &KubeletConfig, version: &str, release: Release, path: &Path) {
     let Some(swap) = &config.memory_swap else { return };
     if config.fail_swap_on == Some(true) {
         let text = "configuring swap behaviour is not available when the kubelet is configured with 'FailSwapOn=true'";
@@ -148,8 +155,8 @@ fn swap(errors: &mut Errors, config: &KubeletConfig, version: &str, path: &Path)
         let text = "configuring swap behaviour is not available when kubelet's 'NodeSwap' feature gate is not set";
         errors.push(FieldError::forbidden(path, text));
     }
-    let newer = meets_constraint(version, ">= 1.30").unwrap_or(false);
-    let supported = if newer { ["NoSwap", "LimitedSwap"] } else { ["LimitedSwap", "UnlimitedSwap"] };
+    let is_newer = !KNOWS_1_29.contain(release) || meets_constraint(version, ">= 1.30").unwrap_or(false);
+    let supported = if is_newer { ["NoSwap", "LimitedSwap"] } else { ["LimitedSwap", "UnlimitedSwap"] };
     if !supported.contains(&behaviour.as_str()) {
         errors.push(FieldError::not_supported(&path.child("swapBehavior"), behaviour, &supported));
     }

@@ -1,29 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Validation of the configuration of a Shoot's Kubernetes components.
 
-use std::collections::BTreeSet;
+use std::num::IntErrorKind;
 
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::{Duration, Quantity};
+use apimachinery::meta::Duration;
+use apimachinery::status::quote;
 
 use super::super::Errors;
-use super::super::common::{self, invalid_duration, not_negative_duration, one_of};
-use super::super::meta;
+use super::super::common::{invalid_duration, one_of};
 use super::super::vertical_pod_autoscaler;
 use super::autoscalers::cluster_autoscaler;
+use super::kube_api_server::kube_api_server;
 use super::kubelet;
 use super::refused::{Field, refusal, refuse};
-use super::runtime_config::runtime_config;
-use super::shared::{feature_gates, forbidden_for_workerless};
-use crate::features::{CONFIGS_ARE_CHECKED, FORBIDDEN_ADMISSION_PLUGINS, admission_plugin};
+use super::shared::{control_plane_autoscaling, feature_gates, forbidden_for_workerless};
 use crate::release::{Release, Releases};
-use crate::versions::{Version, meets_constraint};
-
-const HOUR: i64 = 3600;
-
-/// Events have a time to live of at most one day; in earlier releases, of one week.
-const EVENTS_LIVE_FOR_A_DAY: Releases = Releases::since(136);
+use crate::versions::meets_constraint;
 
 /// kube-proxy has the mode `NFTables`.
 const NFTABLES: Releases = Releases::since(135);
@@ -31,14 +25,14 @@ const NFTABLES: Releases = Releases::since(135);
 /// The mode `NFTables` requires its feature gate for Kubernetes versions in which the gate is off by default.
 const NFTABLES_KNOWS_ALPHA: Releases = Releases::until(141);
 
-/// etcd may be encrypted by aesgcm or secretbox; in earlier releases, by aescbc only.
-const SEVERAL_ENCRYPTION_PROVIDERS: Releases = Releases::since(141);
-
 /// The size of a node's IPv6 pod network has its own field, `nodeCIDRMaskSizeIPv6`.
 const NODE_CIDR_MASK_SIZE_IPV6: Releases = Releases::since(138);
 
-const SIGNING_ALGORITHMS: [&str; 10] =
-    ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "none"];
+/// Shoots have the setting `enableStaticTokenKubeconfig`.
+const HAS_STATIC_TOKEN: Releases = Releases::until(122);
+
+/// `kubeMaxPDVols` must be a positive number.
+const VOLUMES_ARE_COUNTED: Releases = Releases::since(130);
 
 pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Release, path: &Path) {
     let kubernetes = &spec.kubernetes;
@@ -47,7 +41,7 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
         errors.push(FieldError::required(&path.child("version"), "kubernetes version must not be empty"));
         return;
     }
-    if kubernetes.enable_static_token_kubeconfig == Some(true) {
+    if kubernetes.enable_static_token_kubeconfig == Some(true) && HAS_STATIC_TOKEN.contain(release) {
         let text = "setting this field to true is not supported";
         errors.push(FieldError::invalid(&path.child("enableStaticTokenKubeconfig"), true, text));
     }
@@ -61,12 +55,7 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
         }
     }
     if let Some(server) = &kubernetes.kube_api_server {
-        let path = path.child("kubeAPIServer");
-        kube_api_server(errors, server, version, release, &path);
-        if let Some(config) = &server.encryption_config {
-            encryption_provider(errors, config, spec.maintenance.as_ref(), release, &path.child("encryptionConfig"));
-        }
-        runtime_config(errors, &server.runtime_config, version, release, workerless, &path.child("runtimeConfig"));
+        kube_api_server(errors, server, spec, (workerless, release), &path.child("kubeAPIServer"));
     }
     if let Some(manager) = &kubernetes.kube_controller_manager {
         let path = path.child("kubeControllerManager");
@@ -88,8 +77,8 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
         if let Some(profile) = &scheduler.profile {
             one_of(errors, profile, &["balanced", "bin-packing"], &path.child("profile"));
         }
-        if scheduler.kube_max_pd_vols.is_some() {
-            refuse(errors, Field::KubeMaxPdVols, version, release, &path.child("kubeMaxPDVols"));
+        if let Some(count) = &scheduler.kube_max_pd_vols {
+            max_volumes(errors, count, version, release, &path.child("kubeMaxPDVols"));
         }
         feature_gates(errors, &scheduler.feature_gates, version, release, &path.child("featureGates"));
     }
@@ -108,6 +97,25 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
         let path = path.child("verticalPodAutoscaler");
         vertical_pod_autoscaler::of_shoot(errors, autoscaler, version, release, &path);
     }
+}
+
+/// Checks the maximum number of volumes of a node, which is a text.
+///
+/// Source: pkg/apis/core/validation/shoot.go @ v1.130.0 and v1.136.0 (`validateKubeMaxPDVols`).
+fn max_volumes(errors: &mut Errors, count: &str, version: &str, release: Release, path: &Path) {
+    if refuse(errors, Field::KubeMaxPdVols, version, release, path) || !VOLUMES_ARE_COUNTED.contain(release) {
+        return;
+    }
+    let text = match count.parse::<i64>() {
+        Ok(1..) => return,
+        Ok(_) => "must be positive".to_owned(),
+        Err(error) => {
+            let is_large = matches!(error.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow);
+            let why = if is_large { "value out of range" } else { "invalid syntax" };
+            format!("conversion error: strconv.Atoi: parsing {}: {why}", quote(count))
+        }
+    };
+    errors.push(FieldError::invalid(path, count, &text));
 }
 
 /// Checks the mode of kube-proxy.
@@ -133,326 +141,6 @@ fn proxy_mode(errors: &mut Errors, proxy: &KubeProxyConfig, version: &str, relea
     };
     if let Some(text) = text {
         errors.push(FieldError::invalid(path, mode, text));
-    }
-}
-
-fn admission_plugins(errors: &mut Errors, plugins: &[AdmissionPlugin], version: &str, release: Release, path: &Path) {
-    let is_newer = CONFIGS_ARE_CHECKED.contain(release);
-    let mut forbidden = Vec::new();
-    for (index, plugin) in plugins.iter().enumerate() {
-        let path = path.index(index);
-        let name = path.child("name");
-        if plugin.name.is_empty() {
-            errors.push(FieldError::required(&name, "must provide a name"));
-            return;
-        }
-        let Some(known) = admission_plugin(&plugin.name, release) else {
-            errors.push(FieldError::invalid(
-                &name,
-                &plugin.name,
-                &format!("unknown admission plugin {:?}", plugin.name),
-            ));
-            continue;
-        };
-        match Version::parse(version) {
-            Err(error) => errors.push(FieldError::invalid(&name, &plugin.name, &error.to_string())),
-            Ok(parsed) if !known.is_supported(&parsed) => {
-                let text =
-                    format!("admission plugin {:?} is not supported in Kubernetes version {version}", plugin.name);
-                errors.push(FieldError::forbidden(&name, &text));
-            }
-            Ok(_) => {
-                if is_newer && plugin.config.is_some() && !known.allows_config {
-                    let text = format!("admission plugin {:?} does not allow configuration", plugin.name);
-                    errors.push(FieldError::forbidden(&path.child("config"), &text));
-                }
-                if known.forbidden && is_newer {
-                    forbidden.push(plugin.name.as_str());
-                } else if known.forbidden {
-                    let text = format!(
-                        "forbidden admission plugin was specified - do not use plugins from the following list: [{}]",
-                        FORBIDDEN_ADMISSION_PLUGINS.join(" ")
-                    );
-                    errors.push(FieldError::forbidden(&name, &text));
-                }
-                if plugin.disabled == Some(true) && known.required {
-                    let text = format!("admission plugin {:?} cannot be disabled", plugin.name);
-                    errors.push(FieldError::forbidden(&path, &text));
-                }
-                let external = ["ImagePolicyWebhook", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"];
-                if plugin.kubeconfig_secret_name.is_some() && !external.contains(&plugin.name.as_str()) {
-                    let text =
-                        format!("admission plugin {:?} does not allow specifying external kubeconfig", plugin.name);
-                    errors.push(FieldError::forbidden(&path.child("kubeconfigSecretName"), &text));
-                }
-            }
-        }
-    }
-    if !forbidden.is_empty() {
-        let text = format!(
-            "forbidden admission plugin(s) [{}] - do not use plugins from the following list for Kubernetes version \
-             {version}: [{}]",
-            forbidden.join(" "),
-            FORBIDDEN_ADMISSION_PLUGINS.join(" ")
-        );
-        errors.push(FieldError::forbidden(path, &text));
-    }
-}
-
-fn kube_api_server(errors: &mut Errors, server: &KubeAPIServerConfig, version: &str, release: Release, path: &Path) {
-    if server.enable_anonymous_authentication.is_some() {
-        let path = path.child("enableAnonymousAuthentication");
-        refuse(errors, Field::EnableAnonymousAuthentication, version, release, &path);
-    }
-    let is_at_least = |minor: &str| meets_constraint(version, &format!(">= {minor}")).unwrap_or(false);
-    if let Some(config) = &server.oidc_config {
-        oidc(errors, config, is_at_least("1.32"), is_at_least("1.31"), &path.child("oidcConfig"));
-    }
-    admission_plugins(errors, &server.admission_plugins, version, release, &path.child("admissionPlugins"));
-    let policy = server.audit_config.as_ref().and_then(|config| config.audit_policy.as_ref());
-    if let Some(reference) = policy.and_then(|policy| policy.config_map_ref.as_ref()) {
-        let path = path.child("auditConfig").child("auditPolicy").child("configMapRef");
-        common::named_reference(errors, reference, &path);
-    }
-    let is_old = meets_constraint(version, "< 1.30").unwrap_or(false);
-    let disabled = |gate: &str| server.feature_gates.get(gate) == Some(&false);
-    let structured_rules = |errors: &mut Errors, gate: &str, path: &Path| {
-        if is_old {
-            errors.push(FieldError::forbidden(path, "is available for Kubernetes versions >= v1.30"));
-        }
-        if disabled(gate) {
-            errors.push(FieldError::forbidden(path, &format!("requires feature gate {gate} to be enabled")));
-        }
-    };
-    if let Some(structured) = &server.structured_authentication {
-        let own = path.child("structuredAuthentication");
-        structured_rules(errors, "StructuredAuthenticationConfiguration", &own);
-        if server.oidc_config.is_some() {
-            let text = "is incompatible with structuredAuthentication";
-            errors.push(FieldError::forbidden(&path.child("oidcConfig"), text));
-        }
-        if structured.config_map_name.is_empty() {
-            errors.push(FieldError::forbidden(&own.child("configMapName"), "must provide a name"));
-        }
-    }
-    if let Some(structured) = &server.structured_authorization {
-        let own = path.child("structuredAuthorization");
-        structured_rules(errors, "StructuredAuthorizationConfiguration", &own);
-        if structured.config_map_name.is_empty() {
-            errors.push(FieldError::forbidden(&own.child("configMapName"), "must provide a name"));
-        } else if structured.kubeconfigs.is_empty() {
-            let text = "must provide kubeconfig secret references if an authorization config is configured";
-            errors.push(FieldError::required(&own.child("kubeconfigs"), text));
-        }
-    }
-    limits(errors, server, version, release, path);
-    if let Some(config) = &server.encryption_config {
-        encryption(errors, config, &path.child("encryptionConfig").child("resources"));
-    }
-    requests(errors, server.requests.as_ref(), &path.child("requests"));
-    if let Some(config) = &server.service_account_config {
-        service_account(errors, config, &path.child("serviceAccountConfig"));
-    }
-    if let Some(ttl) = server.event_ttl {
-        let path = path.child("eventTTL");
-        not_negative_duration(errors, Some(ttl), &path, "can not be negative");
-        let is_short = EVENTS_LIVE_FOR_A_DAY.contain(release);
-        let (days, text) = if is_short { (1, "can not be longer than 24h") } else { (7, "can not be longer than 7d") };
-        if ttl > Duration::from_seconds(days * 24 * HOUR) {
-            errors.push(invalid_duration(&path, ttl, text));
-        }
-    }
-    if let Some(autoscaling) = &server.autoscaling {
-        let minima = [("cpu", "20m"), ("memory", "200M")];
-        control_plane_autoscaling(errors, autoscaling, &minima, &path.child("autoscaling"));
-    }
-    feature_gates(errors, &server.feature_gates, version, release, &path.child("featureGates"));
-}
-
-fn limits(errors: &mut Errors, server: &KubeAPIServerConfig, version: &str, release: Release, path: &Path) {
-    if let Some(sizes) = &server.watch_cache_sizes {
-        let path = path.child("watchCacheSizes");
-        if let Some(size) = sizes.default {
-            let path = path.child("default");
-            if !refuse(errors, Field::DefaultWatchCacheSize, version, release, &path) {
-                meta::non_negative(errors, i64::from(size), &path);
-            }
-        }
-        for (index, resource) in sizes.resources.iter().enumerate() {
-            let path = path.child("resources").index(index);
-            if resource.resource.is_empty() {
-                errors.push(FieldError::required(&path.child("resource"), "must not be empty"));
-            }
-            meta::non_negative(errors, i64::from(resource.size), &path.child("size"));
-        }
-    }
-    if let Some(logging) = &server.logging {
-        let path = path.child("logging");
-        let levels = [("verbosity", logging.verbosity), ("httpAccessVerbosity", logging.http_access_verbosity)];
-        for (field, level) in levels {
-            if let Some(level) = level {
-                meta::non_negative(errors, i64::from(level), &path.child(field));
-            }
-        }
-    }
-    let tolerations = [
-        ("defaultNotReadyTolerationSeconds", server.default_not_ready_toleration_seconds),
-        ("defaultUnreachableTolerationSeconds", server.default_unreachable_toleration_seconds),
-    ];
-    for (field, seconds) in tolerations {
-        if let Some(seconds) = seconds {
-            meta::non_negative(errors, seconds, &path.child(field));
-        }
-    }
-}
-
-fn encryption(errors: &mut Errors, config: &EncryptionConfig, path: &Path) {
-    let mut seen = BTreeSet::new();
-    for (index, resource) in config.resources.iter().enumerate() {
-        let path = path.index(index);
-        let bare = resource.strip_suffix('.').unwrap_or(resource);
-        if seen.contains(resource.as_str()) || seen.contains(bare) {
-            errors.push(FieldError::duplicate(&path, resource));
-        }
-        if bare == "secrets" {
-            errors.push(FieldError::forbidden(&path, &format!("{resource:?} are always encrypted")));
-        }
-        if resource.starts_with('*') {
-            errors.push(FieldError::invalid(&path, resource, "wildcards are not supported"));
-        }
-        seen.insert(resource.as_str());
-    }
-}
-
-/// Checks the provider that encrypts etcd: aesgcm needs the automatic rotation of its key.
-fn encryption_provider(
-    errors: &mut Errors,
-    config: &EncryptionConfig,
-    maintenance: Option<&Maintenance>,
-    release: Release,
-    path: &Path,
-) {
-    let Some(provider) = &config.provider.r#type else { return };
-    let path = path.child("provider").child("type");
-    let all = ["aescbc", "aesgcm", "secretbox"];
-    let known = if SEVERAL_ENCRYPTION_PROVIDERS.contain(release) { &all[..] } else { &all[..1] };
-    one_of(errors, provider, known, &path);
-    let rotation = maintenance.and_then(|maintenance| maintenance.auto_rotation.as_ref());
-    let credentials = rotation.and_then(|rotation| rotation.credentials.as_ref());
-    let period = credentials.and_then(|credentials| credentials.etcd_encryption_key.as_ref()?.rotation_period);
-    let is_rotated = period.is_some_and(|period| period.nanoseconds != 0);
-    if provider == "aesgcm" && SEVERAL_ENCRYPTION_PROVIDERS.contain(release) && !is_rotated {
-        let text = "etcdEncryptionKey auto rotation must be enabled when encryption at rest provider is AES-GCM";
-        errors.push(FieldError::forbidden(&path, text));
-    }
-}
-
-fn requests(errors: &mut Errors, requests: Option<&APIServerRequests>, path: &Path) {
-    let Some(requests) = requests else { return };
-    let limits = [
-        ("maxNonMutatingInflight", requests.max_non_mutating_inflight, 800),
-        ("maxMutatingInflight", requests.max_mutating_inflight, 400),
-    ];
-    for (field, value, most) in limits {
-        let Some(value) = value else { continue };
-        let path = path.child(field);
-        meta::non_negative(errors, i64::from(value), &path);
-        if value > most {
-            errors.push(FieldError::invalid(&path, value, &format!("cannot set higher than {most}")));
-        }
-    }
-}
-
-fn service_account(errors: &mut Errors, config: &ServiceAccountConfig, path: &Path) {
-    if let Some(expiration) = config.max_token_expiration {
-        let path = path.child("maxTokenExpiration");
-        let hours = |hours: i64| Duration::from_seconds(hours * HOUR);
-        if expiration < hours(0) {
-            errors.push(invalid_duration(&path, expiration, "can not be negative"));
-        } else if expiration > hours(0) && expiration < hours(720) {
-            errors.push(FieldError::forbidden(&path, "must be at least 720h (30d)"));
-        } else if expiration > hours(2160) {
-            errors.push(FieldError::forbidden(&path, "must be at most 2160h (90d)"));
-        }
-    }
-    let mut issuers: BTreeSet<&str> = config.issuer.as_deref().into_iter().collect();
-    for (index, issuer) in config.accepted_issuers.iter().enumerate() {
-        if issuers.insert(issuer) {
-            continue;
-        }
-        let path = path.child("acceptedIssuers").index(index);
-        if config.issuer.as_ref() == Some(issuer) {
-            let text = format!("acceptedIssuers cannot contains the issuer field value: {issuer}");
-            errors.push(FieldError::invalid(&path, issuer, &text));
-        } else {
-            errors.push(FieldError::duplicate(&path, issuer));
-        }
-    }
-}
-
-fn oidc(errors: &mut Errors, config: &OIDCConfig, is_gone: bool, client_is_gone: bool, path: &Path) {
-    if is_gone {
-        let text = "for Kubernetes versions >= 1.32, oidcConfig field is no longer supported";
-        errors.push(FieldError::invalid(path, config, text));
-        return;
-    }
-    let is_set = |value: &Option<String>| value.as_deref().is_some_and(|value| !value.is_empty());
-    let pair = [("clientID", &config.client_id, "issuerURL"), ("issuerURL", &config.issuer_url, "clientID")];
-    let other_is_set = [is_set(&config.issuer_url), is_set(&config.client_id)];
-    for ((field, value, other), other_is_set) in pair.into_iter().zip(other_is_set) {
-        let path = path.child(field);
-        if is_set(value) {
-            if field == "issuerURL" {
-                issuer_url(errors, value.as_deref().unwrap_or_default(), &path);
-            }
-            continue;
-        }
-        if value.is_some() {
-            let text = format!("{field} cannot be empty when key is provided");
-            errors.push(FieldError::invalid(&path, value, &text));
-        }
-        if other_is_set {
-            let text = format!("{field} must be set when {other} is provided");
-            errors.push(FieldError::invalid(&path, value, &text));
-        }
-    }
-    common::ca_bundle(errors, config.ca_bundle.as_deref(), &path.child("caBundle"));
-    if let Some(client) = &config.client_authentication
-        && client_is_gone
-    {
-        let text = "for Kubernetes versions >= 1.31, clientAuthentication field is no longer supported";
-        errors.push(FieldError::invalid(&path.child("clientAuthentication"), client, text));
-    }
-    let empty = |errors: &mut Errors, field: &str, value: &Option<String>| {
-        if value.as_deref() == Some("") {
-            let text = format!("{field} cannot be empty when key is provided");
-            errors.push(FieldError::invalid(&path.child(field), "", &text));
-        }
-    };
-    empty(errors, "groupsClaim", &config.groups_claim);
-    empty(errors, "groupsPrefix", &config.groups_prefix);
-    for (index, algorithm) in config.signing_algs.iter().enumerate() {
-        one_of(errors, algorithm, &SIGNING_ALGORITHMS, &path.child("signingAlgs").index(index));
-    }
-    empty(errors, "usernameClaim", &config.username_claim);
-    empty(errors, "usernamePrefix", &config.username_prefix);
-}
-
-fn issuer_url(errors: &mut Errors, url: &str, path: &Path) {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let authority = if scheme.is_empty() { "" } else { rest.split(['/', '?', '#']).next().unwrap_or_default() };
-    let (user, host) = authority.rsplit_once('@').map_or(("", authority), |(user, host)| (user, host));
-    let (without_fragment, fragment) = url.split_once('#').unwrap_or((url, ""));
-    let query = without_fragment.split_once('?').map_or("", |(_, query)| query);
-    let checks = [
-        (host.is_empty(), "must be a valid URL and have https scheme"),
-        (!fragment.is_empty(), "must not contain a fragment"),
-        (!user.is_empty(), "must not contain a username or password"),
-        (!query.is_empty(), "must not contain a query"),
-        (scheme != "https", "must have https scheme"),
-    ];
-    for (_, text) in checks.into_iter().filter(|(is_wrong, _)| *is_wrong) {
-        errors.push(FieldError::invalid(path, url, text));
     }
 }
 
@@ -568,29 +256,6 @@ fn horizontal_pod_autoscaler(errors: &mut Errors, autoscaler: &HorizontalPodAuto
     least(errors, "initialReadinessDelay", autoscaler.initial_readiness_delay, not_positive, text);
     let text = "cpu initialization period must not be less than a second";
     least(errors, "cpuInitializationPeriod", autoscaler.cpu_initialization_period, below_second, text);
-}
-
-fn control_plane_autoscaling(
-    errors: &mut Errors,
-    autoscaling: &ControlPlaneAutoscaling,
-    minima: &[(&str, &str)],
-    path: &Path,
-) {
-    let path = path.child("minAllowed");
-    if autoscaling.min_allowed.is_empty() {
-        errors.push(FieldError::required(&path, "must provide minAllowed"));
-    }
-    for (resource, value) in &autoscaling.min_allowed {
-        let path = path.child(resource);
-        one_of(errors, resource, &["cpu", "memory"], &path);
-        let least = minima.iter().find(|(name, _)| name == resource).map(|(_, least)| *least);
-        if let Some(least) = least
-            && least.parse::<Quantity>().is_ok_and(|least| *value < least)
-        {
-            errors.push(FieldError::invalid(&path, value, &format!("value must be bigger than >= {least}")));
-        }
-        meta::quantity(errors, value, &path);
-    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Validation of Shoots (pkg/apis/core/validation/shoot.go @ v1.120.0).
 //!
-//! This file combines the parts; each part of a Shoot has a file: [`spec`], [`kubernetes`], [`autoscalers`], [`kubelet`],
-//! [`workers`], [`hibernation`], [`operation`], [`status`], and [`update`] for immutable fields. Helpers of several parts
-//! are in [`gates`], [`facts`], [`differences`], [`refused`] and [`shared`], which import none of the parts.
+//! This file combines the parts; each part of a Shoot has a file: [`spec`], [`kubernetes`], [`kube_api_server`],
+//! [`encryption_config`], [`autoscalers`], [`kubelet`], [`workers`], [`hibernation`], [`operation`], [`status`], and [`update`]
+//! for immutable fields. Helpers of several parts are in [`gates`], [`facts`], [`differences`], [`refused`] and [`shared`],
+//! which import none of the parts.
 
 mod autoscalers;
 mod differences;
 mod dns;
+mod encryption_config;
 mod facts;
+#[cfg(test)]
+mod field_tests;
 mod gates;
 mod hibernation;
+mod kube_api_server;
 mod kubelet;
 mod kubernetes;
 mod operation;
@@ -66,7 +71,7 @@ pub fn shoot_update(new: &Shoot, old: &Shoot, gates: Gates) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     update::spec(&mut errors, new, old, gates);
-    update::encryption(&mut errors, new, old, gates.release);
+    encryption_config::update(&mut errors, new, old, gates.release);
     errors.extend(every_shoot(new, gates));
     nginx_ingress_gate(&mut errors, &new.spec, Some(&old.spec), gates);
     update::high_availability(&mut errors, new, old);
@@ -76,6 +81,9 @@ pub fn shoot_update(new: &Shoot, old: &Shoot, gates: Gates) -> Errors {
     update::pending_in_place_updates(&mut errors, new, old);
     if update::keeps_event_ttl(new, old, gates.release) {
         errors.retain(|error| error.field != update::EVENT_TTL);
+    }
+    if update::keeps_accepted_issuers(new, old, gates.release) {
+        errors.retain(|error| !error.field.starts_with(update::ACCEPTED_ISSUERS));
     }
     errors
 }

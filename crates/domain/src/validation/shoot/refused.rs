@@ -19,8 +19,11 @@ pub(super) enum Field {
     EnableAnonymousAuthentication,
     KubeMaxPdVols,
     MaxEmptyBulkDelete,
+    OidcClientAuthentication,
+    OidcConfig,
     PodEvictionTimeout,
     SecretBindingName,
+    SystemReserved,
 }
 
 /// Refusal of a field by some releases.
@@ -45,6 +48,36 @@ const fn invalid(field: Field, releases: Releases, kubernetes: u64, text: &'stat
 }
 
 const REFUSALS: &[Refusal] = &[
+    invalid(
+        Field::OidcClientAuthentication,
+        Releases::until(136),
+        31,
+        "for Kubernetes versions >= 1.31, clientAuthentication field is no longer supported",
+    ),
+    forbidden(
+        Field::OidcClientAuthentication,
+        Releases::between(136, 141),
+        31,
+        "for Kubernetes versions >= 1.31, clientAuthentication field is no longer supported",
+    ),
+    invalid(
+        Field::SystemReserved,
+        Releases::until(136),
+        31,
+        "systemReserved is no longer supported by Gardener starting from Kubernetes 1.31",
+    ),
+    invalid(
+        Field::SystemReserved,
+        Releases::since(136),
+        31,
+        "for Kubernetes versions >= 1.31, systemReserved field is no longer supported",
+    ),
+    invalid(
+        Field::OidcConfig,
+        Releases::ALL,
+        32,
+        "for Kubernetes versions >= 1.32, oidcConfig field is no longer supported",
+    ),
     forbidden(
         Field::MaxEmptyBulkDelete,
         Releases::between(121, 136),

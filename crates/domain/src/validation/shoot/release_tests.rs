@@ -7,7 +7,7 @@ use super::*;
 use crate::release::{NEWEST, Release};
 
 /// Returns a Shoot of a Kubernetes version; `change`: merge patch of its spec.
-fn shoot_with(version: &str, change: &str) -> Shoot {
+pub(super) fn shoot_with(version: &str, change: &str) -> Shoot {
     let mut spec = json!({
         "cloudProfile": { "kind": "CloudProfile", "name": "local" },
         "credentialsBindingName": "local",
@@ -24,7 +24,7 @@ fn shoot_with(version: &str, change: &str) -> Shoot {
         .expect("a Shoot")
 }
 
-fn merge(value: &mut Value, change: &Value) {
+pub(super) fn merge(value: &mut Value, change: &Value) {
     let (Value::Object(fields), Value::Object(changes)) = (&mut *value, change) else {
         value.clone_from(change);
         return;
@@ -38,12 +38,12 @@ fn merge(value: &mut Value, change: &Value) {
     }
 }
 
-fn gates(release: u16) -> Gates {
+pub(super) fn gates(release: u16) -> Gates {
     Gates { in_place_node_updates: true, release: Release(release), ..Gates::default() }
 }
 
 /// Errors that a release has because of a change.
-fn errors(release: u16, version: &str, change: &str) -> Vec<String> {
+pub(super) fn errors(release: u16, version: &str, change: &str) -> Vec<String> {
     let said = |change: &str| {
         let errors = super::shoot(&shoot_with(version, change), gates(release));
         errors.iter().map(ToString::to_string).collect::<Vec<_>>()
@@ -166,7 +166,7 @@ fn fields_are_refused_from_a_kubernetes_version_on() {
 }
 
 /// Release, Kubernetes version, change, errors.
-type Rule = (u16, &'static str, &'static str, &'static [&'static str]);
+pub(super) type Rule = (u16, &'static str, &'static str, &'static [&'static str]);
 
 const WEEK: &str = r#"{"kubernetes": {"kubeAPIServer": {"eventTTL": "168h"}}}"#;
 const DAY: &str = r#"{"kubernetes": {"kubeAPIServer": {"eventTTL": "24h"}}}"#;

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use api::constants::taint;
-use api::core::ShootSpec;
+use api::core::{ControlPlaneAutoscaling, ShootSpec};
 use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::{Duration, Quantity};
 
 use super::super::common::one_of;
 use super::super::{Errors, meta};
@@ -97,5 +98,38 @@ pub(super) fn threshold(errors: &mut Errors, value: Option<f64>, path: &Path) {
     }
     if value > 1.0 {
         errors.push(FieldError::invalid(path, value, "can not be greater than 1.0"));
+    }
+}
+
+/// Adds an error for a negative duration; upstream prints it quoted.
+pub(super) fn non_negative_duration(errors: &mut Errors, duration: Option<Duration>, path: &Path) {
+    if let Some(duration) = duration
+        && duration.nanoseconds < 0
+    {
+        errors.push(FieldError::invalid(path, duration, "must be non-negative"));
+    }
+}
+
+/// Checks the minimum requests of a component of the control plane. `minima`: lowest values by resource.
+pub(super) fn control_plane_autoscaling(
+    errors: &mut Errors,
+    autoscaling: &ControlPlaneAutoscaling,
+    minima: &[(&str, &str)],
+    path: &Path,
+) {
+    let path = path.child("minAllowed");
+    if autoscaling.min_allowed.is_empty() {
+        errors.push(FieldError::required(&path, "must provide minAllowed"));
+    }
+    for (resource, value) in &autoscaling.min_allowed {
+        let path = path.child(resource);
+        one_of(errors, resource, &["cpu", "memory"], &path);
+        let least = minima.iter().find(|(name, _)| name == resource).map(|(_, least)| *least);
+        if let Some(least) = least
+            && least.parse::<Quantity>().is_ok_and(|least| *value < least)
+        {
+            errors.push(FieldError::invalid(&path, value, &format!("value must be bigger than >= {least}")));
+        }
+        meta::quantity(errors, value, &path);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use api::constants::label;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::{Duration, TextMap};
+use apimachinery::meta::{Duration, LabelSelector, TextMap};
 use chrono::TimeDelta;
 
 use super::super::Errors;
@@ -25,6 +25,12 @@ use crate::window::Window;
 /// and configuration of nginx-ingress.
 const NAMES_ARE_JUDGED: Releases = Releases::since(125);
 
+/// Values in the expressions of a seed selector are checked.
+const SELECTED_VALUES_ARE_JUDGED: Releases = Releases::since(127);
+
+/// The type of the provider and the name of the scheduler must be labels.
+const TYPE_IS_LABEL: Releases = Releases::since(130);
+
 const PURPOSES: [&str; 4] = ["development", "evaluation", "production", "testing"];
 const GARDEN_PURPOSES: [&str; 5] = ["development", "evaluation", "infrastructure", "production", "testing"];
 
@@ -35,8 +41,9 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     provider(errors, spec, workerless, gates.release, &path.child("provider"));
     addons(errors, spec, workerless, gates.release, &path.child("addons"));
     dns::dns(errors, spec, gates.release, &path.child("dns"));
-    common::extensions(errors, spec.extensions.iter().map(|extension| &extension.r#type), &path.child("extensions"));
-    common::resources(errors, &spec.resources, &path.child("resources"));
+    let types = spec.extensions.iter().map(|extension| &extension.r#type);
+    common::extensions_in(errors, types, gates.release, &path.child("extensions"));
+    common::resources_in(errors, &spec.resources, gates.release, &path.child("resources"));
     kubernetes::kubernetes(errors, spec, workerless, gates.release, &path.child("kubernetes"));
     networking(errors, spec.networking.as_ref(), workerless, gates.release, &path.child("networking"));
     maintenance(errors, spec.maintenance.as_ref(), workerless, &path.child("maintenance"));
@@ -52,14 +59,13 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
         errors.push(FieldError::invalid(&path.child("seedName"), "", text));
     }
     if let Some(selector) = &spec.seed_selector {
-        let path = path.child("seedSelector");
-        meta::label_selector_parts(errors, &selector.match_labels, &selector.match_expressions, &path);
+        seed_selector(errors, selector, gates.release, &path.child("seedSelector"));
     }
     if let Some(purpose) = &spec.purpose {
         let supported: &[&str] = if shoot.metadata.namespace == "garden" { &GARDEN_PURPOSES } else { &PURPOSES };
         one_of(errors, purpose, supported, &path.child("purpose"));
     }
-    common::tolerations(errors, &spec.tolerations, &path.child("tolerations"));
+    common::tolerations_in(errors, &spec.tolerations, gates.release, &path.child("tolerations"));
     let components = spec.system_components.as_ref();
     system_components(errors, components, workerless, gates.release, &path.child("systemComponents"));
     if NAMES_ARE_JUDGED.contain(gates.release)
@@ -69,6 +75,21 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
         let texts = problems.map(|problem| format!("exposureClassName is not a valid DNS subdomain: {problem:?}"));
         meta::invalid_each(errors, &path.child("exposureClassName"), class, texts.collect());
     }
+    if let Some(name) = spec.scheduler_name.as_ref().filter(|_| TYPE_IS_LABEL.contain(gates.release)) {
+        meta::invalid_each(errors, &path.child("schedulerName"), name, meta::dns_label(name));
+    }
+}
+
+fn seed_selector(errors: &mut Errors, selector: &SeedSelector, release: Release, path: &Path) {
+    if !SELECTED_VALUES_ARE_JUDGED.contain(release) {
+        meta::label_selector_parts(errors, &selector.match_labels, &selector.match_expressions, path);
+        return;
+    }
+    let labels = LabelSelector {
+        match_labels: selector.match_labels.clone(),
+        match_expressions: selector.match_expressions.clone(),
+    };
+    meta::label_selector_with_values(errors, &labels, path);
 }
 
 fn bindings(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Release, path: &Path) {
@@ -95,6 +116,8 @@ fn provider(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Re
     let provider = &spec.provider;
     if provider.r#type.is_empty() {
         errors.push(FieldError::required(&path.child("type"), "must specify a provider type"));
+    } else if TYPE_IS_LABEL.contain(release) {
+        meta::invalid_each(errors, &path.child("type"), &provider.r#type, meta::dns_label(&provider.r#type));
     }
     if workerless {
         let fields = [
@@ -256,24 +279,22 @@ fn maintenance(errors: &mut Errors, maintenance: Option<&Maintenance>, workerles
 fn auto_rotation(errors: &mut Errors, rotation: Option<&MaintenanceAutoRotation>, workerless: bool, path: &Path) {
     let Some(credentials) = rotation.and_then(|rotation| rotation.credentials.as_ref()) else { return };
     let path = path.child("credentials");
-    if workerless && credentials.ssh_keypair.is_some() {
-        errors.push(FieldError::forbidden(&path.child("sshKeypair"), WORKERLESS));
-    }
     let all = [
-        ("sshKeypair", &credentials.ssh_keypair),
         ("observability", &credentials.observability),
+        ("sshKeypair", &credentials.ssh_keypair),
         ("etcdEncryptionKey", &credentials.etcd_encryption_key),
     ];
     for (name, config) in all {
-        let Some(period) = config.as_ref().and_then(|config| config.rotation_period) else { continue };
+        let (Some(config), path) = (config, path.child(name)) else { continue };
+        if workerless && name == "sshKeypair" {
+            errors.push(FieldError::forbidden(&path, WORKERLESS));
+            continue;
+        }
+        let Some(period) = config.rotation_period else { continue };
         let length = TimeDelta::nanoseconds(period.nanoseconds);
         if !length.is_zero() && !(TimeDelta::minutes(30)..=TimeDelta::days(90)).contains(&length) {
-            let path = path.child(name).child("rotationPeriod");
-            errors.push(invalid_duration(
-                &path,
-                period,
-                "value must be either 0 to disable rotation or between 30m and 90d",
-            ));
+            let text = "value must be either 0 to disable rotation or between 30m and 90d";
+            errors.push(FieldError::invalid(&path.child("rotationPeriod"), period, text));
         }
     }
 }

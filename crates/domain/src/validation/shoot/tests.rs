@@ -224,14 +224,14 @@ fn a_pending_in_place_update_holds_its_pool_still_unless_it_is_forced() {
 }
 
 /// Period of rotation; expected error.
-const PERIODS: &str = "
+const PERIODS: &str = r#"
 0s       |
 30m      |
 2160h    |
-29m59s   | Invalid value: 29m59s: value must be either 0 to disable rotation or between 30m and 90d
-2160h1s  | Invalid value: 2160h0m1s: value must be either 0 to disable rotation or between 30m and 90d
--1h      | Invalid value: -1h0m0s: value must be either 0 to disable rotation or between 30m and 90d
-";
+29m59s   | Invalid value: "29m59s": value must be either 0 to disable rotation or between 30m and 90d
+2160h1s  | Invalid value: "2160h0m1s": value must be either 0 to disable rotation or between 30m and 90d
+-1h      | Invalid value: "-1h0m0s": value must be either 0 to disable rotation or between 30m and 90d
+"#;
 
 /// Source: pkg/apis/core/validation @ v1.135.0.
 #[test]

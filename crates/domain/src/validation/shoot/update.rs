@@ -8,13 +8,11 @@ use apimachinery::field::{FieldError, Path};
 use super::super::Errors;
 use super::super::meta::immutable;
 use super::differences::{differences, keep};
-use super::facts::{is_in_hibernation, primary_provider, rotation_phases};
+use super::facts::{is_in_hibernation, primary_provider};
 use super::gates::{Gates, in_place_gate};
 use super::shared::cloud_profile_reference;
 use crate::cloud_profile::counts_by_name;
-use crate::encryption;
 use crate::release::{Release, Releases};
-use crate::shoot_facts::is_hibernation_enabled;
 use crate::shoot_facts::is_in_place;
 use crate::versions::{Operator, Version, compare_versions};
 use crate::worker_pool::hash::{NODE_LOCAL_DNS_ALWAYS_COUNTS, node_local_dns_counts};
@@ -25,6 +23,21 @@ pub(super) const EVENT_TTL: &str = "spec.kubernetes.kubeAPIServer.eventTTL";
 
 /// An update may keep an invalid time to live of Events.
 const EVENT_TTL_IS_KEPT: Releases = Releases::between(136, 143);
+
+/// Path of the issuers whose tokens are accepted, up to the index.
+pub(super) const ACCEPTED_ISSUERS: &str = "spec.kubernetes.kubeAPIServer.serviceAccountConfig.acceptedIssuers[";
+
+/// An update may keep invalid accepted issuers.
+const ACCEPTED_ISSUERS_ARE_KEPT: Releases = Releases::since(135);
+
+/// The refusal of a change during the deletion begins with its reason.
+const DELETION_IS_REASON: Releases = Releases::since(121);
+
+/// Static validation checks changes of the seed selector; in later releases admission does.
+const SEED_SELECTOR_IS_KEPT: Releases = Releases::until(136);
+
+/// The exposure class is immutable.
+const EXPOSURE_CLASS_IS_KEPT: Releases = Releases::until(139);
 
 /// The version of the machine image of an in-place pool must not go down.
 const IMAGE_STAYS_OR_RISES: Releases = Releases::since(136);
@@ -37,16 +50,24 @@ pub(super) fn keeps_event_ttl(new: &Shoot, old: &Shoot, release: Release) -> boo
     }
 }
 
-/// Changes of the encryption provider are checked like changes of the resources.
-const PROVIDERS_ARE_JUDGED: Releases = Releases::since(141);
-
-/// The encryption provider may change only after the creation of the Shoot.
-const PROVIDERS_WAIT_FOR_CREATION: Releases = Releases::since(144);
+/// True if an update does not change the accepted issuers and the release does not check them then.
+pub(super) fn keeps_accepted_issuers(new: &Shoot, old: &Shoot, release: Release) -> bool {
+    let config = |shoot: &Shoot| shoot.spec.kubernetes.kube_api_server.as_ref()?.service_account_config.clone();
+    match (config(new), config(old)) {
+        (Some(new), Some(old)) => {
+            ACCEPTED_ISSUERS_ARE_KEPT.contain(release) && new.accepted_issuers == old.accepted_issuers
+        }
+        _ => false,
+    }
+}
 
 pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, gates: Gates) {
     let (new, old, path) = (&new_shoot.spec, &old_shoot.spec, Path::new("spec"));
     if new_shoot.metadata.is_being_deleted() && new != old {
-        errors.push(FieldError::forbidden(&path, &differences(new, old).join(",")));
+        let has_reason = DELETION_IS_REASON.contain(gates.release);
+        let head =
+            if has_reason { "cannot update shoot spec if deletion timestamp is set. Requested changes: " } else { "" };
+        errors.push(FieldError::forbidden(&path, &format!("{head}{}", differences(new, old).join(","))));
         return;
     }
     keep(errors, &new.region, &old.region, &path, "region");
@@ -56,7 +77,9 @@ pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, ga
         keep(errors, &name(new), &name(old), &path, "cloudProfileName");
     }
     bindings(errors, new, old, &path);
-    keep(errors, &new.exposure_class_name, &old.exposure_class_name, &path, "exposureClassName");
+    if EXPOSURE_CLASS_IS_KEPT.contain(gates.release) {
+        keep(errors, &new.exposure_class_name, &old.exposure_class_name, &path, "exposureClassName");
+    }
     dns(errors, new, old, &path.child("dns"));
     let kubernetes = path.child("kubernetes");
     version(errors, &new.kubernetes.version, &old.kubernetes.version, false, &kubernetes.child("version"));
@@ -70,7 +93,7 @@ pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, ga
     if mask_ipv6(old).is_some() {
         keep(errors, &mask_ipv6(new), &mask_ipv6(old), &manager, "nodeCIDRMaskSizeIPv6");
     }
-    if new.seed_name.is_some() {
+    if new.seed_name.is_some() && SEED_SELECTOR_IS_KEPT.contain(gates.release) {
         let path = path.child("seedSelector");
         match (&old.seed_selector, &new.seed_selector) {
             (None, Some(_)) => {
@@ -287,57 +310,6 @@ fn ip_families(errors: &mut Errors, new: &[String], old: &[String], release: Rel
         let text =
             format!("unsupported IP family update: oldIPFamilies=[{}], newIPFamilies=[{}]", list(old), list(new));
         errors.push(FieldError::forbidden(path, &text));
-    }
-}
-
-/// Checks that the encryption of resources changes one step at a time, and not in hibernation.
-///
-/// Source: pkg/api/core/validation/shoot.go, v1.120.0 to v1.149.0.
-pub(super) fn encryption(errors: &mut Errors, new: &Shoot, old: &Shoot, release: Release) {
-    let before = encryption::wanted_resources(&old.spec);
-    let resources_change = encryption::wanted_resources(&new.spec) != before;
-    let (provider, provider_before) = (encryption::wanted_provider(&new.spec), encryption::wanted_provider(&old.spec));
-    let judges_provider = PROVIDERS_ARE_JUDGED.contain(release);
-    let provider_changes = judges_provider && provider != provider_before;
-    let phase = rotation_phases(&new.status).etcd_encryption_key;
-    let is_rotated = !phase.is_empty() && phase != "Completed";
-    let is_rolled_out = before == encryption::encrypted_resources(&new.status)
-        && (!judges_provider || provider_before == encryption::provider_in_use(&new.status));
-    let sleeps = is_hibernation_enabled(&new.spec);
-    let path = Path::new("spec").child("kubernetes").child("kubeAPIServer").child("encryptionConfig");
-    let provider_path = path.child("provider").child("type");
-    let last = new.status.last_operation.as_ref();
-    let is_ready = last.is_some_and(|operation| {
-        operation.r#type == "Reconcile"
-            || operation.state == "Succeeded" && ["Create", "Restore"].contains(&operation.r#type.as_str())
-    });
-    if provider_changes && !is_ready && PROVIDERS_WAIT_FOR_CREATION.contain(release) {
-        let text = "provider type cannot be changed if resource was not yet created successfully or is not ready for \
-                    reconciliation";
-        errors.push(FieldError::forbidden(&provider_path, text));
-    }
-    for (changes, what, path) in [
-        (resources_change, "resources", path.child("resources")),
-        (provider_changes, "provider type", provider_path.clone()),
-    ] {
-        let mut forbid = |text: String| errors.push(FieldError::forbidden(&path, &text));
-        if changes && is_rotated {
-            forbid(format!(
-                "{what} cannot be changed when .status.credentials.rotation.etcdEncryptionKey.phase is not \"Completed\""
-            ));
-        }
-        if changes && !is_rolled_out {
-            forbid(format!(
-                "{what} cannot be changed because a previous encryption configuration change is currently being rolled out"
-            ));
-        }
-        if changes && sleeps {
-            forbid(format!("{what} cannot be changed when shoot is in hibernation"));
-        }
-    }
-    if provider_changes && resources_change {
-        let text = "provider type and resources cannot be changed simultaneously";
-        errors.push(FieldError::forbidden(&provider_path, text));
     }
 }
 

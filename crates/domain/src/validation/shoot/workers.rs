@@ -8,14 +8,15 @@ use api::constants::update_strategy;
 use api::core::*;
 use api::kubernetes::core::Taint;
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::{Duration, IntOrString};
+use apimachinery::meta::{IntOrString, TextMap};
+use apimachinery::status::quote;
 use regex::Regex;
 
 use super::super::Errors;
 use super::super::common::{self, int_or_percent, invalid_int_or_percent, not_negative_duration, one_of, percentage};
 use super::super::meta;
 use super::kubelet;
-use super::shared::{taint_key, threshold};
+use super::shared::{non_negative_duration, taint_key, threshold};
 use crate::release::{Release, Releases};
 use crate::shoot_facts::is_in_place;
 use crate::versions::{Operator, Version, compare_versions, meets_constraint};
@@ -24,6 +25,26 @@ const MAX_NAME_LENGTH: usize = 15;
 
 /// Time-outs and retries of machine-controller-manager are checked.
 const TIMEOUTS_ARE_JUDGED: Releases = Releases::since(126);
+
+/// The priority is checked.
+const PRIORITY_IS_JUDGED: Releases = Releases::since(126);
+
+/// The name of the volume is checked.
+const VOLUME_NAME_IS_JUDGED: Releases = Releases::since(127);
+
+/// Kernel parameters are checked.
+const SYSCTLS_ARE_JUDGED: Releases = Releases::since(133);
+
+/// Maximum length of the key of a kernel parameter: that of a path of Linux, below `/proc/sys/`.
+const MAX_SYSCTL_LENGTH: usize = 4096 - "/proc/sys/".len();
+
+/// Maximum length of a part of such a key: that of a file name of Linux.
+const MAX_SYSCTL_PART_LENGTH: usize = 255;
+
+const SYSCTL_KEY: &str = r"^(?:(?:[a-zA-Z0-9-][a-zA-Z0-9_/-]*|\*)\.)*[a-zA-Z0-9_/-]*[a-zA-Z0-9]$";
+
+static SYSCTL_KEY_REGEX: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(SYSCTL_KEY).expect("the pattern is a literal of this file"));
 
 /// `maxSurge` and `maxUnavailable` of a pool with strategy `ManualInPlaceUpdate` are checked as those of other pools.
 const MANUAL_HAS_COUNTS: Releases = Releases::until(125);
@@ -58,7 +79,7 @@ pub(super) fn worker(errors: &mut Errors, worker: &Worker, kubernetes: &Kubernet
         }
     }
     common::ca_bundle(errors, worker.ca_bundle.as_deref(), &path.child("caBundle"));
-    volumes(errors, worker, path);
+    volumes(errors, worker, release, path);
     if let Some(cri) = &worker.cri {
         runtime_interface(errors, cri, &path.child("cri"));
     }
@@ -75,6 +96,36 @@ pub(super) fn worker(errors: &mut Errors, worker: &Worker, kubernetes: &Kubernet
         let supported = [update_strategy::AUTO_IN_PLACE, update_strategy::ROLLING, update_strategy::MANUAL_IN_PLACE];
         one_of(errors, strategy, &supported, &path.child("updateStrategy"));
     }
+    if let Some(priority) = worker.priority.filter(|priority| *priority < -1)
+        && PRIORITY_IS_JUDGED.contain(release)
+    {
+        errors.push(FieldError::invalid(&path.child("priority"), priority, "can not be less than -1"));
+    }
+    if SYSCTLS_ARE_JUDGED.contain(release) {
+        sysctls(errors, &worker.sysctls, &path.child("sysctls"));
+    }
+}
+
+/// Checks kernel parameters: the form and length of their keys, and that they have values.
+///
+/// Source: pkg/apis/core/validation/shoot.go (`ValidateSysctls`) @ v1.133.0.
+fn sysctls(errors: &mut Errors, sysctls: &TextMap, path: &Path) {
+    for (key, value) in sysctls {
+        let path = path.child(key);
+        if !SYSCTL_KEY_REGEX.is_match(key) {
+            let text = format!("sysctl key must must match regex {}", quote(SYSCTL_KEY));
+            errors.push(FieldError::invalid(&path, key, &text));
+        }
+        if key.len() > MAX_SYSCTL_LENGTH {
+            errors.push(FieldError::too_long(&path, MAX_SYSCTL_LENGTH));
+        }
+        for part in key.split('.').filter(|part| part.len() > MAX_SYSCTL_PART_LENGTH) {
+            errors.push(FieldError::invalid(&path, part, "sub key of sysctl must not exceed 255 bytes"));
+        }
+        if value.is_empty() {
+            errors.push(FieldError::required(&path, "sysctl requires a non-empty value"));
+        }
+    }
 }
 
 /// Checks the settings of machine-controller-manager for a pool.
@@ -88,22 +139,17 @@ fn machine_settings(
     release: Release,
     path: &Path,
 ) {
-    let not_negative = |errors: &mut Errors, name: &str, duration: Option<Duration>| {
-        if let Some(duration) = duration.filter(|duration| duration.nanoseconds < 0) {
-            errors.push(FieldError::invalid(&path.child(name), duration, "must be non-negative"));
-        }
-    };
     let only_in_place = "when the update strategy is `AutoInPlaceUpdate` or `ManualInPlaceUpdate`";
     if TIMEOUTS_ARE_JUDGED.contain(release) {
-        not_negative(errors, "machineDrainTimeout", settings.machine_drain_timeout);
-        not_negative(errors, "machineHealthTimeout", settings.machine_health_timeout);
-        not_negative(errors, "machineCreationTimeout", settings.machine_creation_timeout);
+        non_negative_duration(errors, settings.machine_drain_timeout, &path.child("machineDrainTimeout"));
+        non_negative_duration(errors, settings.machine_health_timeout, &path.child("machineHealthTimeout"));
+        non_negative_duration(errors, settings.machine_creation_timeout, &path.child("machineCreationTimeout"));
         if let Some(retries) = settings.max_evict_retries.filter(|retries| *retries < 0) {
             let text = "must be greater than or equal to 0";
             errors.push(FieldError::invalid(&path.child("maxEvictRetries"), retries, text));
         }
         if is_in_place(worker) {
-            not_negative(errors, "inPlaceUpdateTimeout", settings.in_place_update_timeout);
+            non_negative_duration(errors, settings.in_place_update_timeout, &path.child("inPlaceUpdateTimeout"));
         } else if settings.in_place_update_timeout.is_some() {
             let text = format!("can only be set {only_in_place}");
             errors.push(FieldError::forbidden(&path.child("inPlaceUpdateTimeout"), &text));
@@ -113,7 +159,7 @@ fn machine_settings(
         let text = format!("can only be set to true {only_in_place}");
         errors.push(FieldError::forbidden(&path.child("disableHealthTimeout"), &text));
     }
-    not_negative(errors, "machinePreserveTimeout", settings.machine_preserve_timeout);
+    non_negative_duration(errors, settings.machine_preserve_timeout, &path.child("machinePreserveTimeout"));
     if let Some(most) = settings.auto_preserve_failed_machine_max {
         let has_system = worker.system_components.as_ref().is_none_or(|components| components.allow);
         let text = if most < 0 {
@@ -227,7 +273,24 @@ fn skew(errors: &mut Errors, control_plane: &str, worker: &str, path: &Path) {
     }
 }
 
-fn volumes(errors: &mut Errors, worker: &Worker, path: &Path) {
+/// Checks the name of a volume.
+fn volume_name(errors: &mut Errors, name: &str, path: &Path) {
+    if name.is_empty() {
+        errors.push(FieldError::required(path, "must specify a name"));
+    } else {
+        meta::invalid_each(errors, path, name, meta::dns_label(name));
+    }
+    if name.len() > MAX_NAME_LENGTH {
+        errors.push(FieldError::too_long(path, MAX_NAME_LENGTH));
+    }
+}
+
+fn volumes(errors: &mut Errors, worker: &Worker, release: Release, path: &Path) {
+    if let Some(name) = worker.volume.as_ref().and_then(|volume| volume.name.as_ref())
+        && VOLUME_NAME_IS_JUDGED.contain(release)
+    {
+        volume_name(errors, name, &path.child("volume").child("name"));
+    }
     if let Some(volume) = &worker.volume
         && !VOLUME_SIZE_REGEX.is_match(&volume.size)
     {
@@ -242,14 +305,7 @@ fn volumes(errors: &mut Errors, worker: &Worker, path: &Path) {
     for (index, volume) in worker.data_volumes.iter().enumerate() {
         let path = path.child("dataVolumes").index(index);
         let name = path.child("name");
-        if volume.name.is_empty() {
-            errors.push(FieldError::required(&name, "must specify a name"));
-        } else {
-            meta::invalid_each(errors, &name, &volume.name, meta::dns_label(&volume.name));
-        }
-        if volume.name.len() > MAX_NAME_LENGTH {
-            errors.push(FieldError::too_long(&name, MAX_NAME_LENGTH));
-        }
+        volume_name(errors, &volume.name, &name);
         if !names.insert(&volume.name) {
             errors.push(FieldError::duplicate(&name, &volume.name));
         }

@@ -10,6 +10,7 @@ use domain::admission::cloud_profile::{Difference, check_versions_in_use};
 use domain::admission::shoot::{check_image, check_kubernetes_version, default_image, default_kubernetes_version};
 use domain::defaulting;
 use domain::profile::Profile;
+use domain::release::DOCUMENTED;
 use serde_json::{Value, json};
 
 use super::Verdict;
@@ -151,8 +152,8 @@ fn removal(input: &Value) -> Vec<String> {
     let mut shoots: Vec<Arc<Shoot>> =
         input["shoots"].as_array().into_iter().flatten().map(|one| Arc::new(shoot(one, &name))).collect();
     shoots.sort_by_key(|shoot| (shoot.metadata.namespace.clone(), shoot.metadata.name.clone()));
-    let difference = Difference::new(&new.spec, &old.spec);
-    match check_versions_in_use(&new, &difference, &[], &shoots, Profile::Upstream) {
+    let difference = Difference::new(&new.spec, &old.spec, DOCUMENTED);
+    match check_versions_in_use(&new, &difference, &[], &shoots, Profile::Upstream, DOCUMENTED) {
         Ok(()) => Vec::new(),
         Err(Refusal::Forbidden(text)) => {
             text.lines().filter_map(|line| line.strip_prefix("\t* ")).map(str::to_owned).collect()

@@ -5,13 +5,13 @@ mod several;
 
 use std::collections::BTreeSet;
 
-use api::constants::{annotation, operation, operation_state, operation_type};
+use api::constants::{annotation, operation};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::super::Errors;
 use super::super::common::one_of;
-use super::facts::{is_in_hibernation, rotation_phases};
+use super::facts::{is_in_hibernation, is_ready_for_rotation, rotation_phases, same_resources};
 use super::gates::Gates;
 use crate::encryption;
 use crate::release::{Release, Releases};
@@ -115,8 +115,9 @@ fn waits_for_encryption(operation: &str) -> bool {
 }
 
 /// True if the encrypted resources are to change.
-fn encryption_changes(shoot: &Shoot) -> bool {
-    encryption::wanted_resources(&shoot.spec) != encryption::encrypted_resources(&shoot.status)
+fn encryption_changes(shoot: &Shoot, release: Release) -> bool {
+    let wanted = encryption::wanted_resources(&shoot.spec);
+    !same_resources(&wanted, &encryption::encrypted_resources(&shoot.status), release)
 }
 
 const ENCRYPTION_CHANGES: &str =
@@ -152,7 +153,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
             }
         }
     }
-    let encryption_changes = encryption_changes(shoot);
+    let encryption_changes = encryption_changes(shoot, gates.release);
     let supported = [immediate_operations(gates), maintenance_operations(gates)];
     for ((operation, path), supported) in both.into_iter().zip(supported) {
         if operation.is_empty() {
@@ -284,14 +285,6 @@ pub fn operation_context(errors: &mut Errors, shoot: &Shoot, operation: &str, pa
             ));
         }
     }
-}
-
-fn is_ready_for_rotation(last_operation: Option<&LastOperation>) -> bool {
-    last_operation.is_some_and(|operation| match operation.r#type.as_str() {
-        "Reconcile" => true,
-        operation_type::CREATE | operation_type::RESTORE => operation.state == operation_state::SUCCEEDED,
-        _ => false,
-    })
 }
 
 fn rotate_rollout_workers(errors: &mut Errors, shoot: &Shoot, operation: &str, path: &Path) {

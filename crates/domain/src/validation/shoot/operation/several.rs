@@ -61,7 +61,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates, both:
         let text = format!("annotations {now_path} and {later_path} must not have any equal operations");
         errors.push(FieldError::forbidden(&Path::new("metadata").child("annotations"), &text));
     }
-    let encryption_changes = encryption_changes(shoot);
+    let encryption_changes = encryption_changes(shoot, gates.release);
     for (asked, path, kind) in [(&now, now_path, ""), (&later, later_path, "maintenance ")] {
         for one in asked {
             halves_are_gone(errors, shoot, gates, one, now_path);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Validation of CloudProfiles and NamespacedCloudProfiles (pkg/apis/core/validation/{cloudprofile,utils}.go @ v1.120.0).
+//! Validation of CloudProfiles and NamespacedCloudProfiles.
+//!
+//! Source: pkg/api/core/validation/{cloudprofile,namespacedcloudprofile,utils}.go (pkg/apis/core/validation until v1.136),
+//! v1.120.0 to v1.149.0.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -21,6 +24,12 @@ use crate::versions::{Expirable, Moment, highest};
 
 /// Definitions of capabilities are checked before Kubernetes versions, and not after machine types.
 const DEFINITIONS_ARE_FIRST: Releases = Releases::since(132);
+
+/// Images and versions that a NamespacedCloudProfile adds are checked one by one.
+const IMAGES_ARE_JUDGED_ONCE: Releases = Releases::since(132);
+
+/// Limits of a NamespacedCloudProfile may decrease; its update reports a limit that is not positive twice.
+const LIMITS_MAY_DECREASE: Releases = Releases::since(136);
 
 static KUBERNETES_VERSION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^([0-9]+\.){2}[0-9]+$").expect("the pattern is a literal of this file"));
@@ -80,9 +89,9 @@ pub fn cloud_profile_update(
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     object_meta(&mut errors, &new.metadata, false, NameRule::Subdomain, &Path::new("metadata"));
     let rules = Rules::new(rules, gates, now);
-    versions_update(&mut errors, &new.spec, &old.spec, rules.at);
     spec(&mut errors, &new.spec, Some(&old.spec), rules);
     limits_update(&mut errors, new.spec.limits.as_ref(), old.spec.limits.as_ref());
+    versions_update(&mut errors, &new.spec, &old.spec, rules.at);
     errors
 }
 
@@ -158,8 +167,8 @@ fn spec(errors: &mut Errors, spec: &CloudProfileSpec, old: Option<&CloudProfileS
     bastion(errors, spec, rules.at, &path.child("bastion"));
     limits(errors, spec.limits.as_ref(), &path.child("limits"));
     if let Some(selector) = &spec.seed_selector {
-        let path = path.child("seedSelector");
-        meta::label_selector_parts(errors, &selector.match_labels, &selector.match_expressions, &path);
+        let (path, release) = (path.child("seedSelector"), rules.gates.release);
+        common::seed_selector(errors, &selector.match_labels, &selector.match_expressions, release, &path);
     }
     common::ca_bundle(errors, spec.ca_bundle.as_deref(), &path.child("caBundle"));
 }
@@ -429,13 +438,18 @@ pub fn namespaced_cloud_profile_update(
 ) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
-    immutable(&mut errors, &new.spec.parent, &old.spec.parent, &Path::new("spec").child("parent"));
-    limits_update(&mut errors, new.spec.limits.as_ref(), old.spec.limits.as_ref());
+    let path = Path::new("spec");
+    immutable(&mut errors, &new.spec.parent, &old.spec.parent, &path.child("parent"));
+    if LIMITS_MAY_DECREASE.contain(gates.release) {
+        limits(&mut errors, new.spec.limits.as_ref(), &path.child("limits"));
+    } else {
+        limits_update(&mut errors, new.spec.limits.as_ref(), old.spec.limits.as_ref());
+    }
     errors.extend(namespaced_cloud_profile(new, gates));
     errors
 }
 
-/// Checks an image that only a NamespacedCloudProfile has; both sets of rules report from the start of a list.
+/// Checks an image that only a NamespacedCloudProfile has. Until 1.131 both sets of rules report from the start of a list.
 pub fn whole_image(
     image: &MachineImage,
     registered: &[CapabilityDefinition],
@@ -445,8 +459,27 @@ pub fn whole_image(
 ) -> Errors {
     let mut errors = Errors::new();
     let rules = Rules::new(Profile::Upstream, gates, now);
+    if IMAGES_ARE_JUDGED_ONCE.contain(gates.release) {
+        images::whole(&mut errors, image, registered, rules, path);
+        return errors;
+    }
     images::each(&mut errors, std::slice::from_ref(image), false, registered, gates, path);
     images::of_cloud_profile(&mut errors, std::slice::from_ref(image), registered, rules, path);
+    errors
+}
+
+/// Checks a version that a NamespacedCloudProfile adds to an image of its parent; before 1.132 only the merged result is
+/// checked.
+pub fn added_image_version(
+    version: &MachineImageVersion,
+    registered: &[CapabilityDefinition],
+    gates: Gates,
+    path: &Path,
+) -> Errors {
+    let mut errors = Errors::new();
+    if IMAGES_ARE_JUDGED_ONCE.contain(gates.release) {
+        images::image_version(&mut errors, version, registered, gates, path);
+    }
     errors
 }
 
@@ -467,229 +500,4 @@ pub fn merged_spec(spec: &CloudProfileSpec, gates: Gates, now: DateTime<Utc>, pa
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: &str = "2024-06-01T00:00:00Z";
-
-    /// Returns a CloudProfile that is valid once it is defaulted.
-    fn profile(change: impl FnOnce(&mut CloudProfile)) -> CloudProfile {
-        let spec = serde_json::json!({
-            "type": "local",
-            "kubernetes": {"versions": [{"version": "1.31.1"}]},
-            "machineImages": [{"name": "os", "versions": [{"version": "1.0.0"}]}],
-            "machineTypes": [{"name": "small", "cpu": "1", "gpu": "0", "memory": "1Gi"}],
-            "regions": [{"name": "here"}],
-        });
-        let mut profile = CloudProfile::default();
-        profile.metadata.name = "local".to_owned();
-        profile.spec = serde_json::from_value(spec).unwrap();
-        change(&mut profile);
-        crate::defaulting::cloud_profile(&mut profile);
-        profile
-    }
-
-    fn version(text: &str, classification: &str, date: &str) -> ExpirableVersion {
-        ExpirableVersion {
-            version: text.to_owned(),
-            classification: (!classification.is_empty()).then(|| classification.to_owned()),
-            expiration_date: (!date.is_empty()).then(|| Time(date.parse().unwrap())),
-            lifecycle: Vec::new(),
-        }
-    }
-
-    #[track_caller]
-    fn check(profile: &CloudProfile, expected: &[&str]) {
-        let errors = cloud_profile(profile, Profile::Documents, Gates::default(), NOW.parse().unwrap());
-        assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
-    }
-
-    #[test]
-    fn an_empty_profile_lacks_everything_in_order() {
-        let mut empty = CloudProfile::default();
-        empty.metadata.name = "local".to_owned();
-        check(
-            &empty,
-            &[
-                "spec.type: Required value: must provide a provider type",
-                "spec.kubernetes.versions: Required value: must provide at least one Kubernetes version",
-                "spec.kubernetes.versions: Invalid value: \"\": failed to determine the latest kubernetes version from \
-                 the cloud profile",
-                "spec.machineImages: Required value: must provide at least one machine image",
-                "spec.machineTypes: Required value: must provide at least one machine type",
-                "spec.regions: Required value: must provide at least one region",
-            ],
-        );
-        check(&profile(|_| {}), &[]);
-    }
-
-    #[test]
-    fn names_are_qualified_since_125() {
-        let changed = profile(|profile| {
-            profile.spec.machine_types[0].name = "a/small".to_owned();
-            profile.spec.machine_images[0].name = "my os".to_owned();
-            profile.spec.volume_types =
-                vec![VolumeType { name: "-fast".to_owned(), class: "a/b".to_owned(), ..VolumeType::default() }];
-        });
-        let shape = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
-                     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
-                     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-        let expected = [
-            format!(
-                "spec.machineImages[0].name: Invalid value: \"my os\": machine image name must be a qualified name: [{shape}]"
-            ),
-            "spec.machineTypes[0].name: Invalid value: \"a/small\": machine type name must be a qualified name: [name \
-             'a/small' must not contain a prefix]"
-                .to_owned(),
-            format!("spec.volumeTypes[0].name: Invalid value: \"-fast\": volume type name must be a qualified name: [{shape}]"),
-            "spec.volumeTypes[0].class: Invalid value: \"a/b\": volume class must be a qualified name: [name 'a/b' must not \
-             contain a prefix]"
-                .to_owned(),
-        ];
-        for (release, expected) in [(124, &[][..]), (125, &expected), (149, &expected)] {
-            let gates = Gates { release: crate::release::Release(release), ..Gates::default() };
-            let errors = cloud_profile(&changed, Profile::Documents, gates, NOW.parse().unwrap());
-            let found: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            assert_eq!(found, expected, "{release}");
-        }
-    }
-
-    #[test]
-    fn kubernetes_versions_have_three_parts_and_one_of_a_minor_is_supported() {
-        let with = |versions: Vec<ExpirableVersion>| profile(|profile| profile.spec.kubernetes.versions = versions);
-        check(&with(vec![version("1.31.1", "supported", ""), version("1.31.0", "deprecated", "")]), &[]);
-        let text = |index: usize, version: &str| {
-            format!(
-                "spec.kubernetes.versions[{index}]: Forbidden: unable to add version \"{version}\" with classification \
-                 \"supported\". Only one \"supported\" version is allowed per minor version"
-            )
-        };
-        check(
-            &with(vec![version("1.31.1", "supported", ""), version("1.31.0", "supported", "")]),
-            &[&text(0, "1.31.1"), &text(1, "1.31.0")],
-        );
-        check(
-            &with(vec![version("1.31.1", "", ""), version("1.31.1", "old", "")]),
-            &[
-                "spec.kubernetes.versions[1].version: Duplicate value: \"1.31.1\"",
-                "spec.kubernetes.versions[1].classification: Unsupported value: \"old\": supported values: \
-                 \"deprecated\", \"preview\", \"supported\"",
-            ],
-        );
-        let errors = cloud_profile(
-            &with(vec![version("1.31", "", "")]),
-            Profile::Documents,
-            Gates::default(),
-            NOW.parse().unwrap(),
-        );
-        assert!(
-            errors[0].to_string().ends_with("all Kubernetes versions must match the regex ^([0-9]+\\.){2}[0-9]+$"),
-            "{errors:?}"
-        );
-    }
-
-    #[test]
-    fn the_latest_kubernetes_version_does_not_expire() {
-        let with = |date| {
-            profile(|profile| {
-                profile.spec.kubernetes.versions = vec![version("1.31.1", "", ""), version("1.32.0", "preview", date)];
-            })
-        };
-        check(&with(""), &[]);
-        check(
-            &with("2025-01-01T00:00:00Z"),
-            &[
-                "spec.kubernetes.versions[].expirationDate: Invalid value: 2025-01-01 00:00:00 +0000 UTC: expiration date \
-               of latest kubernetes version ('1.32.0') must not be set",
-            ],
-        );
-    }
-
-    /// versions-and-maintenance 2.1: a date in the past refuses an added version, in profile `documents`.
-    #[test]
-    fn only_added_versions_must_not_be_expired() {
-        let with = |date| {
-            profile(|profile| {
-                profile.spec.kubernetes.versions = vec![version("1.31.1", "", ""), version("1.30.1", "", date)];
-            })
-        };
-        let past = "spec.kubernetes.versions[1].expirationDate: Invalid value: 2024-05-31 23:59:59 +0000 UTC: \
-                    expiration date for version \"1.30.1\" is in the past";
-        check(&with("2024-06-01T00:00:00Z"), &[]);
-        check(&with("2024-05-31T23:59:59Z"), &[past]);
-        let now = NOW.parse().unwrap();
-        let (old, new) = (with(""), with("2024-05-31T23:59:59Z"));
-        assert_eq!(cloud_profile_update(&new, &old, Profile::Documents, Gates::default(), now), []);
-        let without = profile(|_| {});
-        assert_eq!(cloud_profile_update(&new, &without, Profile::Documents, Gates::default(), now).len(), 1);
-        assert_eq!(cloud_profile_update(&new, &without, Profile::Upstream, Gates::default(), now), []);
-    }
-
-    #[test]
-    fn expired_versions_are_dropped_upstream() {
-        let mut new = profile(|profile| {
-            profile.spec.kubernetes.versions.push(version("1.30.1", "", "2024-05-31T23:59:59Z"));
-        });
-        drop_expired_versions(
-            &mut new,
-            Profile::Documents,
-            Moment::new(NOW.parse().unwrap(), crate::release::DOCUMENTED),
-        );
-        assert_eq!(new.spec.kubernetes.versions.len(), 2);
-        drop_expired_versions(
-            &mut new,
-            Profile::Upstream,
-            Moment::new(NOW.parse().unwrap(), crate::release::DOCUMENTED),
-        );
-        assert_eq!(new.spec.kubernetes.versions.len(), 1);
-    }
-
-    #[test]
-    fn images_have_semantic_versions_and_known_constraints() {
-        let with = |change: fn(&mut MachineImageVersion)| {
-            profile(|profile| change(&mut profile.spec.machine_images[0].versions[0]))
-        };
-        check(&with(|version| version.kubelet_version_constraint = Some(">= 1.28".to_owned())), &[]);
-        check(
-            &with(|version| version.kubelet_version_constraint = Some("new".to_owned())),
-            &["spec.machineImages[0].versions[0].kubeletVersionConstraint: Invalid value: \"new\": cannot parse the \
-               kubeletVersionConstraint: improper constraint: new"],
-        );
-        check(
-            &with(|version| version.architectures = vec!["riscv".to_owned()]),
-            &["spec.machineImages[0].versions[0].architectures[0]: Unsupported value: \"riscv\": supported values: \
-               \"amd64\", \"arm64\""],
-        );
-        check(
-            &with(|version| version.version = "old".to_owned()),
-            &[
-                "spec.machineImages: Invalid value: map[string]core.MachineImageVersion(nil): failed to determine latest \
-                 machine image version for image 'os': error while parsing expirable version 'old': Invalid Semantic \
-                 Version",
-                "spec.machineImages[0].versions[0].version: Invalid value: \"old\": could not parse version. Use a \
-                 semantic version. In case there is no semantic version for this image use the extensibility provider \
-                 (define mapping in the CloudProfile) to map to the actual non semantic version",
-            ],
-        );
-    }
-
-    #[test]
-    fn limits_only_grow() {
-        let with = |nodes| profile(|profile| profile.spec.limits = Some(Limits { max_nodes_total: Some(nodes) }));
-        check(&with(1), &[]);
-        let text = "spec.limits.maxNodesTotal: Invalid value: 0: maxNodesTotal must be greater than 0";
-        check(&with(0), &[text]);
-        let update = |new, old| {
-            let errors = cloud_profile_update(
-                &with(new),
-                &with(old),
-                Profile::Documents,
-                Gates::default(),
-                NOW.parse().unwrap(),
-            );
-            errors.iter().map(ToString::to_string).collect::<Vec<_>>()
-        };
-        assert_eq!(update(3, 2), Vec::<String>::new());
-        assert_eq!(update(1, 2), ["spec.limits.maxNodesTotal: Invalid value: 1: maxNodesTotal cannot be decreased"]);
-    }
-}
+mod tests;
