@@ -15,7 +15,7 @@ use crate::progress::{Look, Medium, Progress, cut};
 /// Columns after a line for the echo of Ctrl-C.
 const ECHO: usize = 3;
 
-/// Form of an answer: one record, or a stream of records.
+/// Form of an answer: one record, or a list of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
     /// Lines for people
@@ -23,7 +23,7 @@ pub(crate) enum Form {
     Text,
     /// JSON, one record per line; empty without records
     Json,
-    /// YAML, one document per record; empty without records
+    /// YAML: the record, or a list if there may be several; `[]` without records
     Yaml,
 }
 
@@ -32,6 +32,8 @@ pub(crate) enum Form {
 pub(crate) struct Output {
     data: Stdout,
     notes: Arc<Mutex<Notes<Stderr>>>,
+    /// True if an item of a list was printed.
+    has_items: bool,
 }
 
 /// Standard error, whose last line on a terminal may be one of progress.
@@ -92,7 +94,8 @@ impl<W: Write> Notes<W> {
 impl Output {
     /// Returns the output of the process.
     pub(crate) fn standard() -> Self {
-        Self { data: std::io::stdout(), notes: Arc::new(Mutex::new(Notes::new(std::io::stderr()))) }
+        let notes = Arc::new(Mutex::new(Notes::new(std::io::stderr())));
+        Self { data: std::io::stdout(), notes, has_items: false }
     }
 
     /// Width of the terminal that shows the data, in columns; None: it is no terminal.
@@ -148,18 +151,29 @@ impl Output {
         writeln!(self.data, "{line}").map_err(|_| Failure::OutputClosed)
     }
 
-    /// Prints a record of an answer in JSON or YAML.
+    /// Prints the only record of an answer in JSON or YAML.
     ///
     /// # Errors
     /// Those of [`Output::line`].
     pub(crate) fn record(&mut self, form: Form, record: &impl Serialize) -> Result<(), Failure> {
-        let failed = |error: serde_json::Error| Failure::Failed(error.to_string());
-        if form == Form::Yaml {
-            let record = serde_json::to_value(record).map_err(failed)?;
-            let text = yaml::to_string(&record).map_err(|error| Failure::Failed(error.to_string()))?;
-            return self.line(&format!("---\n{}", text.trim_end()));
-        }
-        self.line(&serde_json::to_string(record).map_err(failed)?)
+        self.line(&text(form, record)?)
+    }
+
+    /// Prints a record of an answer that may have several, in JSON or YAML; [`Output::end_list`] ends the answer.
+    ///
+    /// # Errors
+    /// Those of [`Output::line`].
+    pub(crate) fn item(&mut self, form: Form, record: &impl Serialize) -> Result<(), Failure> {
+        self.has_items = true;
+        self.line(&item_text(form, record)?)
+    }
+
+    /// Ends an answer of [items](Output::item): a list without items is printed as well.
+    ///
+    /// # Errors
+    /// Those of [`Output::line`].
+    pub(crate) fn end_list(&mut self, form: Form) -> Result<(), Failure> {
+        if form == Form::Yaml && !self.has_items { self.line("[]") } else { Ok(()) }
     }
 
     /// Prints a line that is not data.
@@ -181,6 +195,25 @@ impl Output {
             self.note(&format!("hint: {}", failure.hint()));
         }
     }
+}
+
+/// Formats a record in JSON or YAML.
+fn text(form: Form, record: &impl Serialize) -> Result<String, Failure> {
+    let failed = |error: serde_json::Error| Failure::Failed(error.to_string());
+    if form != Form::Yaml {
+        return serde_json::to_string(record).map_err(failed);
+    }
+    let record = serde_json::to_value(record).map_err(failed)?;
+    let text = yaml::to_string(&record).map_err(|error| Failure::Failed(error.to_string()))?;
+    // Further line breaks may belong to a text.
+    Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+}
+
+/// Formats a record as an item of a list in YAML, or in JSON.
+fn item_text(form: Form, record: &impl Serialize) -> Result<String, Failure> {
+    let text = text(form, record)?;
+    // Works for mappings in block style and in the style of JSON, which the writer of YAML may choose.
+    Ok(if form == Form::Yaml { format!("- {}", text.replace('\n', "\n  ")) } else { text })
 }
 
 /// Place where progress is shown.
@@ -258,6 +291,20 @@ mod tests {
         let length = notes.writer.len();
         notes.erase();
         assert_eq!(notes.writer.len(), length, "there is nothing to remove");
+    }
+
+    #[test]
+    fn items_in_yaml_are_a_list_one_after_the_other() {
+        use serde_json::{Value, json};
+
+        let block = json!({ "a": "- x", "b": { "c": [1, 2], "d": "1\n\n2\n", "e": { "f": "3\n" } } });
+        let records = [block.clone(), json!({}), json!({ "a": "b\u{2028}c", "d": [{ "e": 1 }] }), block];
+        let items = records.iter().map(|record| item_text(Form::Yaml, record).expect("YAML"));
+        let items = items.collect::<Vec<_>>().join("\n");
+        assert!(items.starts_with("- a:"), "{items}");
+        assert_eq!(yaml::from_str::<Value>(&items).expect("YAML"), json!(records));
+        assert_eq!(item_text(Form::Json, &records[1]).as_deref(), Ok("{}"));
+        assert_eq!(text(Form::Yaml, &json!({ "a": 1 })).as_deref(), Ok("a: 1"));
     }
 
     #[test]

@@ -8,7 +8,8 @@
 //! | manifests | the newest in `status.gardener.version` of a Shoot |
 //! | manifests without a version | the newest one with known rules |
 //!
-//! If the rules of the release are not known, those of the nearest known release apply.
+//! If the rules of the release are not known, those of the nearest known release apply; if only the patch is not known,
+//! those of its minor.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -67,6 +68,26 @@ pub async fn running(context: &Context) -> Result<Option<String>, controller::Er
 /// Returns the release whose rules apply to a version: the nearest one with known rules.
 pub fn rules_of(version: &GardenerVersion) -> Release {
     version.served_release().clamp(OLDEST, NEWEST)
+}
+
+/// True if a version is a later patch than the newest known one of its minor. The rules of the minor apply to it, as far as
+/// they are known.
+fn is_unknown_patch(version: &GardenerVersion) -> bool {
+    let (major, minor) = version.minor();
+    let newest = releases::first_release(minor).filter(|_| major == 1);
+    newest.is_some_and(|(_, newest)| version.full() > newest.full())
+}
+
+/// Returns a text about a version that is not known; `None` for a known one.
+pub fn unknown(version: &GardenerVersion) -> Option<String> {
+    let release = rules_of(version);
+    let is_known = version.minor() == (1, u64::from(release.0)) && !is_unknown_patch(version);
+    (!is_known).then(|| format!("Gardener v{version} is not known here: rules of {release} apply"))
+}
+
+/// Returns a text about a version whose minor is known, and whose patch is not; `None` for other versions.
+pub fn unknown_patch(version: &GardenerVersion) -> Option<String> {
+    unknown(version).filter(|_| is_unknown_patch(version))
 }
 
 /// A version whose rules answer a question, and the way it was chosen.
@@ -130,7 +151,7 @@ impl Chosen {
 
     /// Notes about the release, the way it was chosen, and inconsistencies; none for a landscape's own known release.
     pub fn notes(&self) -> Vec<String> {
-        if matches!(self.reason, Reason::Landscape(_)) && self.is_known() {
+        if matches!(self.reason, Reason::Landscape(_)) && unknown(&self.version).is_none() {
             return Vec::new();
         }
         let mut lines = vec![self.to_string()];
@@ -153,11 +174,6 @@ impl Chosen {
         });
     }
 
-    /// True if the rules are those of the version itself.
-    fn is_known(&self) -> bool {
-        self.version.minor() == (1, u64::from(self.release.0))
-    }
-
     /// Versions of the Shoots with their counts; `None` if each Shoot has the chosen version, or a version of the requested
     /// release.
     fn other(&self) -> Option<String> {
@@ -176,12 +192,8 @@ impl Chosen {
 /// Formats the choice: `rules of Gardener v1.148.0, which Shoots say (status.gardener.version, first garden-a/b)`.
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { version, release, .. } = self;
-        if self.is_known() {
-            write!(f, "rules of Gardener v{version}")?;
-        } else {
-            write!(f, "Gardener v{version} is not known here: rules of {release} apply")?;
-        }
+        let version = &self.version;
+        f.write_str(&unknown(version).unwrap_or_else(|| format!("rules of Gardener v{version}")))?;
         match &self.reason {
             Reason::Asked => f.write_str(", as --gardener-version says")?,
             Reason::Landscape(name) => write!(f, ", that of landscape {name}")?,
@@ -270,6 +282,20 @@ mod tests {
                 "Gardener v1.150.0-dev is not known here: rules of v1.149 apply, by status.gardener.version of Shoot p/s0",
             ],
         );
+        check(
+            Some("v1.149.9"),
+            &[],
+            149,
+            &["Gardener v1.149.9 is not known here: rules of v1.149 apply, as --gardener-version says"],
+        );
+        check(
+            None,
+            &["v1.120.5"],
+            120,
+            &["Gardener v1.120.5 is not known here: rules of v1.120 apply, by status.gardener.version of Shoot p/s0"],
+        );
+        check(Some("v1.120.4"), &[], 120, &["rules of Gardener v1.120.4, as --gardener-version says"]);
+        check(Some("v1.90.7"), &[], 90, &["rules of Gardener v1.90.7, as --gardener-version says"]);
         check(
             Some("v1.50.1"),
             &[],

@@ -525,7 +525,7 @@ fn counted(rows: &[Row], by: By) -> Markup {
     };
     html! {
         @if !cells.is_empty() {
-            (table::plain(&format!("By {}", by.key()), &[first, "Shoots", "Changes", "Forced", "Failed", "Pools rolled", "Pools restarted"], &cells))
+            (table::plain(&format!("By {}", by.key()), &[first, "Shoots", "Changes", "Forced", "Failed", "Pools rolled", "Pools in place", "Pools restarted"], &cells))
         }
     }
 }

@@ -18,8 +18,7 @@ use eventlog::{Entry, Key, Revision, Sections, Verb};
 use http::StatusCode;
 use maud::{Markup, html};
 use ops::history::changes::{self, Change};
-use ops::history::entry::{ReadEntry, tree};
-use ops::history::secrets;
+use ops::history::entry::{ReadEntry, differences, tree};
 use ops::history::writers;
 use ops::names::NamedCluster;
 
@@ -432,11 +431,7 @@ async fn compare(view: &View) -> Result<Markup, Refusal> {
             (Some(_), None) => html! { "is gone" },
             (Some(before), Some(after)) => {
                 let after = tree(after, 0);
-                let mut changes = changes::between(&tree(before, 0), &after);
-                let kind = after["kind"].as_str().unwrap_or_default();
-                for change in &mut changes {
-                    secrets::hide_change(kind, change);
-                }
+                let mut changes = differences(&key, tree(before, 0), &after);
                 changes.retain(|change| !change.path.contains("managedFields"));
                 if changes.is_empty() {
                     continue;

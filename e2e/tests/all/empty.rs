@@ -13,9 +13,7 @@ use crate::support::sandbox;
 enum Empty {
     /// An object whose list, of this name, is empty.
     Object(&'static str),
-    /// A stream of records: no line.
-    Stream,
-    /// A stream in JSON, a list in YAML.
+    /// No line in JSON, an empty list in YAML.
     List,
     /// The answer always holds something: it is about an object, a process or the landscape.
     Never,
@@ -28,7 +26,7 @@ const COMMANDS: [(&str, &[&str], Empty); 34] = [
     ("at get", &["at", "1", "get", "shoots", "-A"], Empty::Object("items")),
     ("events", &["events", "--since", "0s"], Empty::Object("items")),
     ("fault list", &[], Empty::Object("faults")),
-    ("log", &["log", "--object", "shoot"], Empty::Stream),
+    ("log", &["log", "--object", "shoot"], Empty::List),
     ("forecast", &["forecast", "--until", "30d"], Empty::List),
     ("versions", &[], Empty::List),
     ("up", &[], Empty::Never),
@@ -86,7 +84,7 @@ fn nothing_is_shown_in_the_form_that_is_asked_for() {
                 (Empty::Never, _) => {}
                 (Empty::Object(list), _) => assert_eq!(read(&answer)[list], json!([]), "{command} -o {form}: {answer}"),
                 (Empty::List, "yaml") => assert_eq!(read(&answer), json!([]), "{command} -o {form}: {answer}"),
-                (Empty::Stream | Empty::List, _) => assert_eq!(answer, "", "{command} -o {form}"),
+                (Empty::List, _) => assert_eq!(answer, "", "{command} -o {form}"),
             }
         }
     };

@@ -259,24 +259,37 @@ fn answers_are_records_of_json_and_yaml() {
         let output = sandbox.terrarium(&[words, &["-o", "json"]].concat());
         output.lines().map(|line| serde_json::from_str(line).expect("a record on a line")).collect()
     };
-    let yaml = |words: &[&str]| sandbox.terrarium(&[words, &["-o", "yaml"]].concat());
+    let yaml = |words: &[&str]| -> Value {
+        let output = sandbox.terrarium(&[words, &["-o", "yaml"]].concat());
+        serde_yaml_ng::from_str(&output).expect("one document")
+    };
     assert_eq!(json(&["version"])[0]["gardener"], "v1.120.0");
     assert_eq!(json(&["explain", "EveryNodeReady"])[0]["kind"], "condition of a Shoot");
     in_order(&sandbox.terrarium(&["help", "clock", "advance"]), &["Move on by a duration", "--detach"]);
     sandbox.terrarium(&["up", "--log", "memory"]);
-    for words in [
-        &["version"][..],
-        &["explain", "C2"],
-        &["config", "get", "gardenlet", "controllers.shoot"],
-        &["fault", "inject", "seed-unreachable", "--seed-cluster", "local", "--for", "1s"],
-        &["replay"],
-        &["clock"],
-        &["log", "--until", "3"],
-        &["doctor"],
-    ] {
+    // Commands whose answers may have several records print a list.
+    let commands: [(&[&str], bool); 10] = [
+        (&["version"], false),
+        (&["explain", "C2"], true),
+        (&["config", "get", "gardenlet", "controllers.shoot"], true),
+        (&["fault", "inject", "seed-unreachable", "--seed-cluster", "local", "--for", "1s"], false),
+        (&["replay"], false),
+        (&["clock"], false),
+        (&["clock", "advance", "1s"], true),
+        (&["log", "--until", "3"], true),
+        (&["doctor"], true),
+        (&["simulate", "--days", "1", "--quiet"], true),
+    ];
+    for (words, is_list) in commands {
         let records = json(words);
         assert!(!records.is_empty() && records.iter().all(Value::is_object), "{words:?}: {records:?}");
-        assert!(yaml(words).starts_with("---\n"), "{words:?}");
+        let answer = yaml(words);
+        let items = answer.as_array();
+        assert_eq!(items.is_some(), is_list, "{words:?}: {answer}");
+        assert!(
+            items.map_or_else(|| answer.is_object(), |items| items.iter().all(Value::is_object)),
+            "{words:?}: {answer}"
+        );
     }
     assert_eq!(json(&["config", "get", "gardenlet", "controllers.shoot"])[0]["key"], "controllers.shoot");
     assert!(json(&["replay"])[0]["hash"].is_string());

@@ -411,3 +411,52 @@ fn a_wrong_order_ends_with_the_rule_that_forbids_it() {
         &["gardenlet", "b", "1.36.9", "1.37.2", "gardener-apiserver", "1.37.2", "1.38.0", "gardenlet", "1.38.0"],
     );
 }
+
+/// v1.128 renames the fields of capabilities in CloudProfiles.
+#[test]
+fn the_past_has_the_field_names_of_its_release() {
+    const PROFILE: &str = "apiVersion: core.gardener.cloud/v1beta1
+kind: CloudProfile
+metadata: {name: c}
+spec:
+  type: local
+  capabilities: [{name: architecture, values: [amd64]}]
+  kubernetes: {versions: [{version: 1.32.0}]}
+  machineImages:
+  - name: gardenlinux
+    versions:
+    - {version: 1.0.0, cri: [{name: containerd}], capabilitySets: [{architecture: [amd64]}]}
+  machineTypes: [{name: local, cpu: '4', gpu: '0', memory: 8Gi, capabilities: {architecture: [amd64]}}]
+  regions: [{name: local, zones: [{name: local-a}]}]
+";
+    let sandbox = sandbox("renamed-fields");
+    let start = ["--start-time", "2025-09-10T00:00:00Z", "--clock", "stepped"];
+    sandbox.terrarium(&[&["up", "--gardener-version", "v1.127.0"][..], &start].concat());
+    sandbox.terrarium(&["config", "set", "gardener-apiserver", "featureGates.CloudProfileCapabilities=true"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    let file = sandbox.folder().join("capabilities.yaml");
+    std::fs::write(&file, PROFILE).expect("written");
+    garden(&["create", "-f", file.to_str().expect("a path")]);
+    let entries = || -> Vec<Value> {
+        let text = sandbox.terrarium(&["log", "--object", "cloudprofile/c", "-o", "json"]);
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let before = entries().last().expect("entries")["revision"].to_string();
+    sandbox.terrarium(&["upgrade", "apply", "--to", "v1.128"]);
+    garden(&["annotate", "cloudprofile", "c", "a=b"]);
+    let last = entries().pop().expect("entries");
+    assert_eq!(last["summary"], "metadata.annotations.a = b", "{last}");
+
+    let get = ["get", "cloudprofile", "c", "-o", "json"];
+    let names = |words: &[&str]| {
+        let object: Value = serde_json::from_str(&sandbox.terrarium(words)).expect("JSON");
+        let image = &object["spec"]["machineImages"][0]["versions"][0];
+        let is_there = |object: &Value, name: &str| object.get(name).is_some_and(|value| !value.is_null());
+        [("capabilities", "machineCapabilities"), ("capabilitySets", "capabilityFlavors")]
+            .map(|(former, new)| [former, new].map(|name| is_there(&object["spec"], name) || is_there(image, name)))
+    };
+    assert_eq!(names(&get), [[false, true]; 2]);
+    assert_eq!(names(&[&["at", before.as_str()][..], &get].concat()), [[true, false]; 2]);
+    sandbox.terrarium(&["down"]);
+    assert_eq!(names(&[&["at", before.as_str()][..], &get].concat()), [[true, false]; 2], "of a stopped landscape");
+}

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if let Some(gate) = gate {
         return match arguments.output {
             Form::Text => gate.lines().iter().try_for_each(|line| output.line(line)),
-            form => output.record(form, &gate.record()),
+            form => output.item(form, &gate.record()),
         };
     }
     if arguments.output != Form::Text {
@@ -79,13 +79,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 
 fn records(words: &[&Word], tasks: &[gardenlet::TaskInfo], form: Form, output: &mut Output) -> Result<(), Failure> {
     for Word { names, kind, means, set, to_do, .. } in words {
-        output.record(form, &json!({ "names": names, "kind": kind, "means": means, "set": set, "toDo": to_do }))?;
+        output.item(form, &json!({ "names": names, "kind": kind, "means": means, "set": set, "toDo": to_do }))?;
     }
     for task in tasks {
         let gardenlet::TaskInfo { name, number, of, flow, after, .. } = task;
         let record =
             json!({ "names": [name], "kind": "task", "number": number, "of": of, "flow": flow, "after": after });
-        output.record(form, &record)?;
+        output.item(form, &record)?;
     }
     Ok(())
 }

@@ -149,7 +149,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         inventory.disables_nginx_ingress = ops::gates::disables_nginx_ingress(inventory.release, &gates);
     }
     if inventory.shoots.is_empty() && !arguments.files.is_empty() {
-        accept(&inventory, arguments.force, output)?;
+        accept(&inventory, Some(arguments.force), output)?;
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
     }
     let refused = what_if::apply(
@@ -162,7 +162,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     )?;
     what_if::apply_to_shoots(&mut inventory.shoots, &arguments.auto)?;
     inventory.complete(from);
-    accept(&inventory, arguments.force, output)?;
+    accept(&inventory, Some(arguments.force), output)?;
     if let Some(first) = refused.iter().find(|refused| refused.is_of_stages && !arguments.force) {
         return Err(Failure::input(&first.what, first.advice));
     }

@@ -34,7 +34,7 @@ pub(crate) fn paths(files: &[PathBuf], recursive: bool) -> Result<Vec<PathBuf>, 
     Ok(if recursive { manifests::with_subfolders(files)? } else { files.to_vec() })
 }
 
-/// Option `--gardener-version` of questions.
+/// Option `--gardener-version` of questions about manifests or a landscape.
 #[derive(Debug, Args)]
 pub(crate) struct AskedRelease {
     /// Release of Gardener whose rules answer: `newest`, or a version as v1.149 [default: the landscape's; of manifests the
@@ -68,32 +68,44 @@ pub(crate) fn tell(chosen: &Chosen, output: &mut Output) {
     }
 }
 
-/// Prints the refusals of an API server for manifests: as warnings if they do not prevent an answer.
+/// Prints the refusals of an API server for manifests: as warnings if they do not prevent an answer. `force`: value of
+/// `--force`; `None`: the command does not have the option.
 ///
 /// # Errors
 /// A refusal prevents an answer.
-fn accept(inventory: &Inventory, force: bool, output: &mut Output) -> Result<(), Failure> {
-    let Refusals { warnings, errors } = inventory.refusals(force);
+fn accept(inventory: &Inventory, force: Option<bool>, output: &mut Output) -> Result<(), Failure> {
+    let Refusals { warnings, errors } = inventory.refusals(force == Some(true));
     for line in &warnings {
         output.note(&format!("warning: {line}"));
     }
     // The last error becomes the failure and has the hint: one that stays with --force, if there is any.
     let deciding = inventory.refusals(true).errors;
-    let hint =
-        if deciding.is_empty() { "the API server refuses this; correct it, or go on with --force" } else { UNDECIDED };
+    let hint = remedy(!deciding.is_empty(), force.is_some());
     let others = errors.into_iter().filter(|error| !deciding.contains(error));
-    refuse(others.chain(deciding.iter().cloned()).collect(), hint, output)
+    refuse(others.chain(deciding.iter().cloned()).collect(), &hint, output)
+}
+
+/// Returns the remedy for a refusal; `decides`: because of a field that may decide the answer. `has_force`: the command has
+/// option `--force`.
+fn remedy(decides: bool, has_force: bool) -> String {
+    match (decides, has_force) {
+        (false, true) => "the API server refuses this; correct it, or go on with --force".to_owned(),
+        (false, false) => "the API server refuses this; correct it".to_owned(),
+        (true, true) => format!("--force does not ignore a field that may decide the answer: {UNDECIDED}"),
+        (true, false) => UNDECIDED.to_owned(),
+    }
 }
 
 /// Hint about a field that is not read and may decide the answer.
-const UNDECIDED: &str = "--force does not ignore a field that may decide the answer: correct it, choose a release that has it with --gardener-version, or remove it if it changes nothing";
+const UNDECIDED: &str =
+    "correct it, choose a release that has it with --gardener-version, or remove it if it changes nothing";
 
-/// Prints fields of manifests that are not read and may decide the answer.
+/// Prints fields of manifests that are not read and may decide the answer; `fields`: messages about them.
 ///
 /// # Errors
 /// There is such a field.
-fn decide(inventory: &Inventory, output: &mut Output) -> Result<(), Failure> {
-    refuse(inventory.refusals(true).errors, UNDECIDED, output)
+pub(crate) fn decide(fields: Vec<String>, output: &mut Output) -> Result<(), Failure> {
+    refuse(fields, UNDECIDED, output)
 }
 
 /// Prints errors; the last one becomes the failure.
@@ -103,4 +115,17 @@ fn refuse(mut errors: Vec<String>, hint: &str, output: &mut Output) -> Result<()
         output.note(&format!("error: {line}"));
     }
     Err(Failure::input(last, hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_force_only_for_commands_that_have_it() {
+        for decides in [false, true] {
+            assert!(remedy(decides, true).contains("--force"));
+            assert!(!remedy(decides, false).contains("--force"));
+        }
+    }
 }

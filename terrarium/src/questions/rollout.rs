@@ -133,7 +133,7 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashi
         old.add_profiles(std::slice::from_ref(new));
     }
     old.complete(now);
-    accept(&old, false, output)?;
+    accept(&old, None, output)?;
     if arguments.operation.is_some() && old.shoots[0].status.last_operation.is_none() {
         old.shoots[0].status.last_operation = Some(created(now));
         old.notes.push("the old Shoot has no status: it is taken for one that has been created".to_owned());
@@ -206,9 +206,9 @@ fn inventories(
     for given in given {
         let inventory = given.inventory(reading);
         if inventory.lacks_objects() {
-            accept(&inventory, false, output)?;
+            accept(&inventory, None, output)?;
         }
-        decide(&inventory, output)?;
+        decide(inventory.refusals(true).errors, output)?;
         inventories.push(inventory);
     }
     Ok(inventories)

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::simulate::layout;
 
 /// Minimum number of columns of a terminal for a separate column with the reason.
@@ -96,7 +96,8 @@ pub(crate) fn print_objects(
     output: &mut Output,
 ) -> Result<(), Failure> {
     match form {
-        Form::Json | Form::Yaml => records(objects.to_vec(), chosen, form, output),
+        Form::Json => records(objects.to_vec(), chosen, output::Form::Json, output),
+        Form::Yaml => records(objects.to_vec(), chosen, output::Form::Yaml, output),
         Form::Csv => {
             output.line(&columns.join(","))?;
             objects.iter().try_for_each(|object| {
@@ -127,7 +128,8 @@ pub(crate) fn print_objects(
 /// The reader has closed the output.
 pub(crate) fn print(rows: &[Row], chosen: &Chosen, form: Form, output: &mut Output) -> Result<(), Failure> {
     match form {
-        Form::Json | Form::Yaml => records(rows.iter().map(Row::object).collect(), chosen, form, output),
+        Form::Json => records(rows.iter().map(Row::object).collect(), chosen, output::Form::Json, output),
+        Form::Yaml => records(rows.iter().map(Row::object).collect(), chosen, output::Form::Yaml, output),
         Form::Csv => {
             output.line(&csv_header())?;
             rows.iter().try_for_each(|row| output.line(&row.csv()))
@@ -147,15 +149,12 @@ pub(crate) fn print(rows: &[Row], chosen: &Chosen, form: Form, output: &mut Outp
 }
 
 /// Prints objects for scripts.
-fn records(mut objects: Vec<Value>, chosen: &Chosen, form: Form, output: &mut Output) -> Result<(), Failure> {
-    for object in &mut objects {
-        chosen.add_to(object);
+fn records(objects: Vec<Value>, chosen: &Chosen, form: output::Form, output: &mut Output) -> Result<(), Failure> {
+    for mut object in objects {
+        chosen.add_to(&mut object);
+        output.item(form, &object)?;
     }
-    if form == Form::Json {
-        return objects.iter().try_for_each(|object| output.line(&object.to_string()));
-    }
-    let text = yaml::to_string(&objects).map_err(|error| Failure::Failed(error.to_string()))?;
-    output.line(text.trim_end())
+    output.end_list(form)
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     tell(&chosen, output);
     let now = arguments.at.map_or(now, |at| at.behind(now));
     inventory.complete(now);
-    accept(&inventory, arguments.force, output)?;
+    accept(&inventory, Some(arguments.force), output)?;
     for note in &inventory.notes {
         output.note(&format!("note: {note}"));
     }

@@ -5,6 +5,7 @@
 //! maintenance come from the same functions as the controller's.
 
 use clap::Args;
+use domain::skew::GardenerVersion;
 
 use super::{AskedRelease, tell};
 use crate::failure::Failure;
@@ -26,8 +27,9 @@ pub(crate) struct Arguments {
     /// Only this worker pool
     #[arg(long, value_name = "P")]
     pool: Option<String>,
-    #[command(flatten)]
-    release: AskedRelease,
+    /// Release of Gardener whose rules answer: `newest`, or a version as v1.149 [default: the landscape's]
+    #[arg(long, value_name = "V", value_parser = ops::release::parse)]
+    gardener_version: Option<GardenerVersion>,
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
@@ -36,13 +38,14 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let client = Client::of(&arguments.which.directory()?)?;
+    let release = AskedRelease { gardener_version: arguments.gardener_version.clone() };
     let (name, now, why, chosen) = block_on(async {
         let context = client.context();
         let now = client.clock().await?.now;
         let name = client.shoot(&arguments.shoot).await?;
         let shoot = name.find(&context).await?;
         let name = name.to_string();
-        let chosen = arguments.release.of_landscape(&client.facts.name, &client.gardener_version().await?)?;
+        let chosen = release.of_landscape(&client.facts.name, &client.gardener_version().await?)?;
         let rules = (client.facts.seed, chosen.release);
         let why = ops::why::of(&context, &name, &shoot, now, rules, arguments.pool.as_deref()).await?;
         Ok((name, now, why, chosen))

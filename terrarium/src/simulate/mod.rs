@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use api::cluster;
 use api::constants::api_version;
-use api::core::{Project, Seed, Shoot};
+use api::core::{ExpirableVersion, Project, Seed, Shoot};
 use apimachinery::Object;
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -25,6 +25,7 @@ use domain::release::Release;
 use domain::skew::GardenerVersion;
 use domain::skew::releases::check_gate;
 use domain::validation::shoot::Gates;
+use domain::versions::Moment;
 use landscape::preset::{self, Preset};
 use landscape::{GARDENER_VERSION, Landscape, Options, Sync, wait};
 use process::Context;
@@ -36,10 +37,10 @@ pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
 use crate::output::{Form, Output};
 use crate::progress::{Goal, Progress};
-use crate::questions::{AskedRelease, paths, tell};
+use crate::questions::{decide, paths, tell};
 use ops::instant::{self, When};
 use ops::manifests::{Manifest, Origin};
-use ops::release::rules_of;
+use ops::release::{rules_of, unknown};
 use ops::rollout::Hashing;
 use ops::show;
 use ops::spelling::plural;
@@ -66,8 +67,10 @@ pub(crate) struct Arguments {
     /// Include subfolders
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
-    #[command(flatten)]
-    release: AskedRelease,
+    /// Release of Gardener of the landscape: `newest`, or a version as v1.149 [default: v1.120.0; with manifests the newest that
+    /// status.gardener.version of a Shoot says, else the newest known]
+    #[arg(long, value_name = "V", value_parser = ops::release::parse)]
+    gardener_version: Option<GardenerVersion>,
     /// A feature gate of gardener-apiserver: `InPlaceNodeUpdates=true` [default: those of the release;
     /// VersionClassificationLifecycle is on if a manifest has a life cycle]
     #[arg(long = "feature-gate", value_name = "G=B", value_parser = crate::questions::rollout::gate)]
@@ -75,8 +78,8 @@ pub(crate) struct Arguments {
     /// Interval of reconciliations of unchanged Shoots: once a day in their maintenance time window, or every hour
     #[arg(long, value_enum, default_value_t = SyncMode::Window)]
     sync: SyncMode,
-    /// Landscape time at the start [default: 2023-07-27T20:00:00Z, or the evening of the day of a newer release; with
-    /// manifests the evening before the first of their versions expires]
+    /// Landscape time at the start [default: with manifests the evening before the first of their versions expires, by its
+    /// expiration date or life cycle; else 2023-07-27T20:00:00Z, or the evening of the day of a newer release]
     #[arg(long, value_name = "T")]
     start_time: Option<When>,
     /// Source of the rules on which the requirements documents and upstream's code differ
@@ -123,18 +126,22 @@ const PREPARATION: TimeDelta = TimeDelta::hours(1);
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let is_demo = arguments.files.is_empty();
-    let asked = arguments.release.version();
+    let asked = arguments.gardener_version.as_ref();
     let asked_start = arguments.start_time.map(|when| when.behind(clock::Clock::wall().now()));
     let mut gates = Vec::new();
-    let (given, version) = if is_demo {
+    let (given, version, usual_start) = if is_demo {
+        if let Some(text) = asked.and_then(unknown) {
+            output.note(&format!("note: {text}"));
+        }
         let version = asked.map_or_else(|| GARDENER_VERSION.to_owned(), |asked| full(asked, rules_of(asked)));
         let preset = Preset::of_text(&version);
         let start = asked_start.unwrap_or_else(|| preset.start());
-        (demo(&preset, expiration(&preset, start)?, arguments.shoots), version)
+        (demo(&preset, expiration(&preset, start)?, arguments.shoots), version, None)
     } else {
-        let SimulatedManifests { manifests, chosen, notes, has_life_cycles } =
+        let SimulatedManifests { manifests, chosen, deciding, notes, has_life_cycles } =
             SimulatedManifests::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
         tell(&chosen, output);
+        decide(deciding, output)?;
         for note in &notes {
             output.note(&format!("note: {note}"));
         }
@@ -146,13 +153,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
                 ));
             }
         }
-        (manifests, full(&chosen.version, chosen.release))
+        let start = evening_before_expiry(&manifests, chosen.release);
+        (manifests, full(&chosen.version, chosen.release), start)
     };
-    let start = match asked_start {
-        Some(start) => start,
-        None if is_demo => Preset::of_text(&version).start(),
-        None => start_before_expiry(&given),
-    };
+    let start = asked_start.or(usual_start).unwrap_or_else(|| Preset::of_text(&version).start());
     gates.extend(arguments.feature_gates.iter().cloned());
     let gates = api_server_gates(&version, &gates)?;
     let plan = complete::plan(given, &landscape::extensions::registered(), gates.release);
@@ -297,7 +301,7 @@ impl Run<'_> {
         for line in story.drain() {
             match self.form {
                 Form::Text => self.output.line(&line.render())?,
-                form => self.output.record(form, &line)?,
+                form => self.output.item(form, &line)?,
             }
         }
         Ok(())
@@ -323,7 +327,7 @@ impl Run<'_> {
                 "speedup": speedup,
                 "hash": hash,
             });
-            return self.output.record(self.form, &figures);
+            return self.output.item(self.form, &figures);
         }
         self.output.line(&format!(
             "{} of landscape time in {wall:.1} s ({speedup}× real time); {} log entries; {replayed}\nhash \
@@ -445,23 +449,22 @@ pub(crate) fn manifest_of<O: Object>(object: &O, kind: &str, api_version: &str) 
     Manifest { origin: Origin { file: "demo".to_owned(), line: 1 }, object, is_being_deleted: false, is_served: false }
 }
 
-/// Returns the evening before the first version of any CloudProfile expires, so that every version can be added, and one
-/// expires soon. Without expirations: the demo's start.
-fn start_before_expiry(manifests: &[Manifest]) -> DateTime<Utc> {
+/// Returns the evening before the first version of any CloudProfile expires for a release, so that every version can be
+/// added, and one expires soon; `None`: no version expires.
+fn evening_before_expiry(manifests: &[Manifest], release: Release) -> Option<DateTime<Utc>> {
+    let rules = Moment::new(DateTime::UNIX_EPOCH, release);
     let mut expirations: Vec<DateTime<Utc>> = Vec::new();
     for manifest in manifests.iter().filter(|manifest| manifest.kind().ends_with("CloudProfile")) {
         let spec = &manifest.object["spec"];
         let images = spec["machineImages"].as_array().into_iter().flatten().map(|image| &image["versions"]);
         let versions = images.chain([&spec["kubernetes"]["versions"]]).filter_map(|list| list.as_array()).flatten();
-        let dates =
-            versions.filter_map(|version| serde_json::from_value::<Time>(version["expirationDate"].clone()).ok());
-        expirations.extend(dates.filter(|date| !date.is_zero()).map(|date| date.0));
+        // The server refuses versions that cannot be read. Versions of images have the same fields.
+        let versions = versions.filter_map(|version| serde_json::from_value::<ExpirableVersion>(version.clone()).ok());
+        let dates = versions.filter_map(|version| rules.expiration(&version));
+        expirations.extend(dates.filter(|date| !Time(*date).is_zero()));
     }
-    let evening = |expiration: &DateTime<Utc>| {
-        let midnight = expiration.date_naive().and_time(chrono::NaiveTime::MIN).and_utc();
-        midnight - TimeDelta::hours(4)
-    };
-    expirations.iter().min().map_or_else(|| Preset::default().start(), evening)
+    let midnight = expirations.iter().min()?.date_naive().and_time(chrono::NaiveTime::MIN).and_utc();
+    Some(midnight - TimeDelta::hours(4))
 }
 
 fn failed(failure: landscape::Failure) -> Failure {
@@ -471,4 +474,44 @@ fn failed(failure: landscape::Failure) -> Failure {
 /// Wall time, for speed and progress of a run: the landscape does not depend on it.
 fn wall() -> DateTime<Utc> {
     clock::Clock::wall().now()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_start_is_the_evening_before_the_first_expiry() {
+        let stages = |stages: &[(&str, Option<&str>)]| -> Value {
+            stages.iter().map(|(class, start)| json!({ "classification": class, "startTime": start })).collect()
+        };
+        let life = |expired: Option<&str>| {
+            let deprecated = ("deprecated", Some("2026-09-01T00:00:00Z"));
+            let all = [("supported", None), deprecated, ("expired", expired)];
+            stages(if expired.is_some() { &all } else { &all[..2] })
+        };
+        let start = |release: u16, kubernetes: Value, image: Value| {
+            let images = json!([{ "name": "a", "versions": [{ "version": "1.0.0" }, image] }]);
+            let spec = json!({ "kubernetes": { "versions": [kubernetes] }, "machineImages": images });
+            let object = json!({ "kind": "CloudProfile", "spec": spec });
+            let origin = Origin { file: "f.yaml".to_owned(), line: 1 };
+            let manifest = Manifest { origin, object, is_being_deleted: false, is_served: false };
+            evening_before_expiry(&[manifest], Release(release)).map(show)
+        };
+        let plain = |version: &str| json!({ "version": version });
+        let dated = |date: &str| json!({ "version": "1.1.0", "expirationDate": date });
+        let staged = |expired: Option<&str>| json!({ "version": "1.34.2", "lifecycle": life(expired) });
+        let (october, november) = ("2026-10-01T12:00:00Z", "2026-11-01T00:00:00Z");
+        let (first, second) = (Some("2026-09-30T20:00:00Z".to_owned()), Some("2026-10-31T20:00:00Z".to_owned()));
+        assert_eq!(start(149, staged(Some(october)), plain("1.1.0")), first);
+        assert_eq!(start(149, plain("1.34.2"), staged(Some(november))), second);
+        assert_eq!(start(149, staged(Some(october)), dated(november)), first);
+        assert_eq!(start(149, staged(Some(november)), dated(october)), first);
+        assert_eq!(start(120, plain("1.34.2"), dated(november)), second);
+        assert_eq!(start(149, staged(None), plain("1.1.0")), None, "no version expires");
+        assert_eq!(start(149, plain("1.34.2"), dated("0001-01-01T00:00:00Z")), None, "Go's zero time");
+        assert_eq!(start(149, json!({ "version": "1.34.2", "lifecycle": 7 }), plain("1.1.0")), None);
+    }
 }

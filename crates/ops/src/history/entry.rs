@@ -12,12 +12,13 @@ use api::catalogue;
 use apimachinery::catalogue::{Cell, ResourceInfo};
 use apimachinery::encode;
 use chrono::SecondsFormat;
-use eventlog::{Actor, Entry, Sections, Verb};
+use eventlog::{Actor, Entry, Key, Sections, Verb};
 use serde_json::{Value, json};
 
 use super::actions::{self, Action, ChangedObject};
 use super::changes::{self, Change, cut, short};
 use super::{secrets, writers};
+use crate::inventory::ignored::rename_like;
 use crate::names::clusters::NamedCluster;
 
 /// Maximum length of a value in a line.
@@ -53,6 +54,25 @@ pub struct ReadEntry<'a> {
     pub changes: Vec<Change>,
 }
 
+/// Returns the differences of two states of an object, without values of Secrets. A field that was renamed in between has
+/// its later name in both.
+pub fn differences(key: &Key, mut before: Value, after: &Value) -> Vec<Change> {
+    if let Some(row) = row_of(key) {
+        rename_like(&mut before, after, row);
+    }
+    let mut changes = changes::between(&before, after);
+    let kind = after["kind"].as_str().unwrap_or_default();
+    for change in &mut changes {
+        secrets::hide_change(kind, change);
+    }
+    changes
+}
+
+fn row_of(key: &Key) -> Option<&'static ResourceInfo> {
+    let (group, plural) = key.resource.split_once('/')?;
+    catalogue::all().iter().find(|row| row.group == group && row.plural == plural)
+}
+
 /// Returns the object at a revision.
 pub fn tree(sections: &Sections, revision: u64) -> Value {
     let [identity, metadata, managed_fields, rest, status] = sections.parts.clone();
@@ -65,15 +85,12 @@ impl<'a> ReadEntry<'a> {
     pub fn of(entry: &'a Entry) -> Self {
         let object = tree(&entry.object, entry.revision.0);
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-        let mut changes = match (&entry.previous, entry.verb) {
+        let changes = match (&entry.previous, entry.verb) {
             (Some((_, before)), Verb::Update | Verb::UpdateStatus) => {
-                changes::between(&tree(before, entry.revision.0), &object)
+                differences(&entry.key, tree(before, entry.revision.0), &object)
             }
             _ => Vec::new(),
         };
-        for change in &mut changes {
-            secrets::hide_change(&kind, change);
-        }
         Self { entry, kind, object, changes }
     }
 
@@ -168,7 +185,7 @@ impl<'a> ReadEntry<'a> {
 
     /// Values of the columns of the object's kind.
     fn properties(&self) -> String {
-        let row = self.row();
+        let row = row_of(&self.entry.key);
         let columns = row.map(|row| row.columns).unwrap_or_default();
         let cells = columns.iter().filter(|column| column.type_ != "date" && column.priority == 0);
         let shown = cells.filter_map(|column| {
@@ -185,11 +202,6 @@ impl<'a> ReadEntry<'a> {
             says_something.then(|| format!("{} {text}", column.name))
         });
         shown.collect::<Vec<_>>().join(", ")
-    }
-
-    fn row(&self) -> Option<&'static ResourceInfo> {
-        let (group, plural) = self.entry.key.resource.split_once('/')?;
-        catalogue::all().iter().find(|row| row.group == group && row.plural == plural)
     }
 
     /// Controller of the component that wrote the entry; `None`: it cannot be determined.
@@ -313,7 +325,7 @@ mod tests {
     use std::sync::Arc;
 
     use bytes::Bytes;
-    use eventlog::{Key, Revision};
+    use eventlog::Revision;
 
     use super::*;
 
@@ -385,6 +397,23 @@ mod tests {
             "involvedObject": { "kind": "Shoot", "name": "local" } });
         let line = format!("{head} create Event ns/x Scheduled of Shoot local: a b");
         check(Verb::Create, "/events", None, &event, &line);
+    }
+
+    /// A later release stores an object with its own names of renamed fields.
+    #[test]
+    fn renamed_fields_are_no_change() {
+        let profile = |capabilities: &str, value: &str, manager: &str| {
+            json!({ "kind": "CloudProfile", "metadata": { "name": "x", "managedFields": [{ "manager": manager }] },
+                "spec": { capabilities: [{ "name": "architecture", "values": [value] }] } })
+        };
+        let head = "42 2023-07-27T20:00:00Z gardenlet update CloudProfile ns/x";
+        let line = format!("{head} metadata.managedFields[a].manager removed; metadata.managedFields[b].manager = b");
+        let before = profile("capabilities", "amd64", "a");
+        let profiles = "core.gardener.cloud/cloudprofiles";
+        check(Verb::Update, profiles, Some(&before), &profile("machineCapabilities", "amd64", "b"), &line);
+        let path = "spec.machineCapabilities[architecture].values";
+        let line = format!("{head} {path} [\"amd64\"] → [\"arm64\"]");
+        check(Verb::Update, profiles, Some(&before), &profile("machineCapabilities", "arm64", "a"), &line);
     }
 
     #[test]

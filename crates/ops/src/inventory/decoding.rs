@@ -346,7 +346,8 @@ fn lines(texts: &[Text], wanted: &BTreeSet<(Number, String)>) -> BTreeMap<(Numbe
     lines
 }
 
-fn subject_of(manifest: &Manifest) -> String {
+/// Names an object in messages: `Shoot a/b`.
+pub fn subject_of(manifest: &Manifest) -> String {
     match manifest.namespace() {
         "" => format!("{} {}", manifest.kind(), manifest.name()),
         namespace => format!("{} {namespace}/{}", manifest.kind(), manifest.name()),

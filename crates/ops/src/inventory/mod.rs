@@ -20,9 +20,9 @@ use domain::release::Release;
 use domain::worker_pool::{Forms, PoolForms, StoredKeys};
 use process::Context;
 
-pub use self::completion::{Reading, Refusals};
+pub use self::completion::{DecidingField, Reading, Refusals, deciding_lines};
 use self::completion::{Remarks, and_more};
-pub use self::decoding::DecodedManifests;
+pub use self::decoding::{DecodedManifests, subject_of};
 use crate::Error;
 use crate::gates::{disables_nginx_ingress, hash_version, pool_forms};
 use crate::names::{ProfileKey, name_of};

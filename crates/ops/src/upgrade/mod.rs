@@ -26,6 +26,7 @@ use self::components::Crash;
 use self::fleet::Fleet;
 use self::minors::Minor;
 use crate::Error;
+use crate::release::unknown_patch;
 
 /// Returns the target with a patch version.
 pub fn target(to: &GardenerVersion, fleet: &Fleet) -> GardenerVersion {
@@ -174,7 +175,7 @@ pub struct Planned {
     pub left_out: Vec<String>,
     /// Notes to read before the upgrade.
     pub notes: Vec<Noted>,
-    /// Note on a target that is newer than every known release.
+    /// Note on a target that is newer than every known release, or an unknown patch of one.
     pub unknown_release: Option<String>,
     /// Changes by minor on the way; `None` if they were not requested.
     pub minors: Option<Vec<Minor>>,
@@ -218,7 +219,7 @@ impl Planned {
             violated: violated(&fleet.landscape),
             left: violated(&end).iter().map(|found| format!("no step resolves {found}")).collect(),
             notes: noted,
-            unknown_release: unknown_release(&target),
+            unknown_release: unknown_release(&target).or_else(|| unknown_patch(&target)),
             fleet,
             resolved,
             not_started,

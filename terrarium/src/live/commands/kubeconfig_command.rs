@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         cluster => arguments.own(&client, cluster.as_ref())?,
     };
     if arguments.merge {
-        return kubeconfig::merge(&path()?, &config, false).map(drop);
+        return kubeconfig::merge(&path()?, &config, false, &arguments.file.of_kubectl()).map(drop);
     }
     let text = kubeconfig::yaml(&config)?;
     match &arguments.out {

@@ -115,7 +115,7 @@ impl Arguments {
             output.note("no entry is like that");
         }
         if !self.follow {
-            return Ok(());
+            return output.end_list(self.output);
         }
         let mut subscription = past.follow(to, cluster)?;
         while let Some(message) = subscription.messages.next().await {
@@ -136,7 +136,7 @@ impl Arguments {
             return Ok(false);
         }
         if self.output != Form::Text {
-            output.record(self.output, &read.json())?;
+            output.item(self.output, &read.json())?;
             return Ok(true);
         }
         output.line(&read.line())?;

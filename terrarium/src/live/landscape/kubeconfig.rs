@@ -191,10 +191,14 @@ fn absolute(path: &Path) -> PathBuf {
     fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Merges the entries of `config` into a file. `current-context` is set if there is none, or if `switch` is true. Returns
-/// its state after the merge.
-pub(crate) fn merge(path: &Path, config: &Value, switch: bool) -> Result<Current, Failure> {
+/// Merges the entries of `config` into a file. `current-context` is set if there is none, or if `switch` is true. `files`:
+/// files that kubectl reads; if the file is one of them, the current context of all of them counts. Returns its state after
+/// the merge.
+pub(crate) fn merge(path: &Path, config: &Value, switch: bool, files: &[PathBuf]) -> Result<Current, Failure> {
     let _held = hold(path);
+    let is_read = files.iter().any(|file| absolute(file) == absolute(path));
+    let own = [path.to_owned()];
+    let found = current(if is_read { files } else { &own });
     let mut file = read(path)?;
     for (list, _) in LISTS {
         let ours = config[list].as_array().cloned().unwrap_or_default();
@@ -209,7 +213,7 @@ pub(crate) fn merge(path: &Path, config: &Value, switch: bool) -> Result<Current
         entries.extend(ours);
     }
     let own = &config["current-context"];
-    let current = match file.get("current-context").and_then(Value::as_str).filter(|name| !name.is_empty()) {
+    let current = match found {
         Some(name) if *own == *name => Current::WasOurs,
         Some(_) if !switch => Current::OfOthers,
         _ => Current::IsOurs,
@@ -413,7 +417,7 @@ mod tests {
         std::thread::scope(|scope| {
             for name in ["a", "b", "c", "d"] {
                 let path = &path;
-                scope.spawn(move || merge(path, &config(&format!("terrarium-{name}")), false).expect("written"));
+                scope.spawn(move || merge(path, &config(&format!("terrarium-{name}")), false, &[]).expect("written"));
             }
         });
         assert_eq!(contexts(&path).map(|found| found.len()), Ok(4));
@@ -424,26 +428,50 @@ mod tests {
     fn merging_touches_nothing_else_and_unmerging_leaves_nothing() {
         let folder = std::env::temp_dir().join(format!("terrarium-kubeconfig-{}", std::process::id()));
         let path = folder.join("config");
-        assert_eq!(merge(&path, &config("mine"), false), Ok(Current::IsOurs), "there was none");
-        assert_eq!(merge(&path, &config("mine"), true), Ok(Current::WasOurs));
+        assert_eq!(merge(&path, &config("mine"), false, &[]), Ok(Current::IsOurs), "there was none");
+        assert_eq!(merge(&path, &config("mine"), true, &[]), Ok(Current::WasOurs));
         let before = fs::read_to_string(&path).expect("there");
         for switch in [false, true] {
             let expected = if switch { Current::IsOurs } else { Current::OfOthers };
-            assert_eq!(merge(&path, &config("terrarium-a"), switch), Ok(expected));
+            assert_eq!(merge(&path, &config("terrarium-a"), switch, &[]), Ok(expected));
             let file = read(&path).expect("readable");
             assert_eq!(file["clusters"].as_array().map(Vec::len), Some(2), "replaced, not added twice");
             let current = if switch { "terrarium-a" } else { "mine" };
             assert_eq!(file["current-context"], current);
         }
-        merge(&path, &config("terrarium-ab"), false).expect("written");
+        merge(&path, &config("terrarium-ab"), false, &[]).expect("written");
         unmerge(&path, "a", &folder).expect("written");
         let file = read(&path).expect("readable");
         assert_eq!(file["users"].as_array().map(Vec::len), Some(2), "another landscape's are another's");
         assert_eq!(file["current-context"], "");
-        merge(&path, &config("mine"), true).expect("written");
+        merge(&path, &config("mine"), true, &[]).expect("written");
         unmerge(&path, "ab", &folder).expect("written");
         assert_eq!(fs::read_to_string(&path).expect("there"), before);
         fs::remove_dir_all(folder).expect("removed");
+    }
+
+    /// `KUBECONFIG=own:prod`, where `own` is missing or has no current context.
+    #[test]
+    fn the_current_context_of_a_later_file_stays() {
+        let folder = std::env::temp_dir().join(format!("terrarium-kubeconfig-files-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        let (own, prod, other) = (folder.join("own"), folder.join("prod"), folder.join("other"));
+        fs::write(&prod, "contexts: [{name: prod}]\ncurrent-context: prod\n").expect("ours");
+        let files = [folder.join("missing"), own.clone(), prod];
+        let merge = |path: &Path, switch: bool| merge(path, &config("terrarium-a"), switch, &files);
+        for text in [None, Some(""), Some("current-context: ''\n")] {
+            match text {
+                Some(text) => fs::write(&own, text).expect("ours"),
+                None => assert!(!own.exists()),
+            }
+            assert_eq!(merge(&own, false), Ok(Current::OfOthers), "{text:?}");
+            assert_eq!(current(&files).as_deref(), Some("prod"), "{text:?}");
+        }
+        assert_eq!(merge(&other, false), Ok(Current::IsOurs), "kubectl does not read it together with the others");
+        assert_eq!(merge(&own, true), Ok(Current::IsOurs));
+        assert_eq!(current(&files).as_deref(), Some("terrarium-a"));
+        assert_eq!(merge(&own, false), Ok(Current::WasOurs));
+        fs::remove_dir_all(folder).expect("ours");
     }
 
     #[test]
@@ -451,7 +479,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("terrarium-empty-kubeconfig-{}", std::process::id()));
         let (path, link) = (folder.join("config"), folder.join("link"));
         let come_and_go = |path: &Path| {
-            merge(path, &config("terrarium-a"), false).expect("written");
+            merge(path, &config("terrarium-a"), false, &[]).expect("written");
             unmerge(path, "a", &folder).expect("removed");
         };
         come_and_go(&path);
@@ -492,17 +520,17 @@ mod tests {
                 "current-context": "terrarium-a",
             })
         };
-        assert_eq!(merge(&path, &of(&one), false), Ok(Current::IsOurs));
+        assert_eq!(merge(&path, &of(&one), false, &[]), Ok(Current::IsOurs));
         let refused = check(&path, "a", &two).expect_err("it is of another landscape");
         assert!(refused.to_string().contains("/1") && refused.exit_code() == 2, "{refused}");
-        assert_eq!(merge(&path, &of(&two), false).map_err(|it| it.exit_code()), Err(2));
+        assert_eq!(merge(&path, &of(&two), false, &[]).map_err(|it| it.exit_code()), Err(2));
         assert_eq!((check(&path, "a", &one), check(&path, "b", &two)), (Ok(()), Ok(())));
         unmerge(&path, "a", &two).expect("nothing is to be done");
         assert_eq!(contexts(&path).map(|found| found.len()), Ok(1));
         // Entries of a removed landscape can be overwritten.
         fs::remove_dir_all(&one).expect("ours");
         assert_eq!(check(&path, "a", &two), Ok(()));
-        merge(&path, &of(&two), false).expect("written");
+        merge(&path, &of(&two), false, &[]).expect("written");
         unmerge(&path, "a", &two).expect("written");
         assert!(!path.exists());
         fs::remove_dir_all(folder).expect("ours");
@@ -527,7 +555,7 @@ mod tests {
             let found = check(&path, "a", &folder).map_err(|failure| failure.to_string());
             let expected = why.map_or(Ok(()), |why| Err(format!("{} is no kubeconfig: {why}", path.display())));
             assert_eq!(found, expected, "{text}");
-            let merged = merge(&path, &config("terrarium-a"), false).map(drop);
+            let merged = merge(&path, &config("terrarium-a"), false, &[]).map(drop);
             assert_eq!(merged.map_err(|failure| failure.exit_code()), why.map_or(Ok(()), |_| Err(2)), "{text}");
             assert_eq!(fs::read_to_string(&path).expect("there") == text, why.is_some(), "{text}");
         }

@@ -260,29 +260,8 @@ impl Completion {
         }
         for (kind, reference) in [("SecretBinding", "secretRef"), ("CredentialsBinding", "credentialsRef")] {
             for binding in self.of_kind(kind) {
-                let kind = binding.text(&[reference, "kind"]).unwrap_or("Secret").to_owned();
-                let namespace =
-                    binding.text(&[reference, "namespace"]).unwrap_or_else(|| binding.namespace()).to_owned();
-                let Some(name) = binding.text(&[reference, "name"]).map(str::to_owned) else { continue };
-                match kind.as_str() {
-                    "Secret" => self.secret(&binding, &namespace, &name),
-                    "WorkloadIdentity" => self.workload_identity(&binding, &namespace, &name),
-                    _ => {}
-                }
+                self.referenced(&binding, &binding.object[reference], binding.namespace(), &binding.object["provider"]);
             }
-        }
-    }
-
-    fn workload_identity(&mut self, binding: &Manifest, namespace: &str, name: &str) {
-        if !self.has("WorkloadIdentity", namespace, name) {
-            let provider = binding.text(&["provider", "type"]).unwrap_or_default();
-            let object = json!({
-                "apiVersion": api_version::SECURITY,
-                "kind": "WorkloadIdentity",
-                "metadata": {"name": name, "namespace": namespace},
-                "spec": {"audiences": ["simulated"], "targetSystem": {"type": provider}},
-            });
-            self.add(binding, object);
         }
     }
 
@@ -313,65 +292,84 @@ impl Completion {
         }
     }
 
-    fn secret(&mut self, needed_by: &Manifest, namespace: &str, name: &str) {
-        if !self.has("Secret", namespace, name) {
-            let metadata = json!({"name": name, "namespace": namespace});
-            self.add(needed_by, json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque"}));
-        }
-    }
-
-    /// Adds the Secrets and ConfigMaps that Shoots and Seeds refer to.
+    /// Adds the Secrets, ConfigMaps and WorkloadIdentities that Shoots, Seeds and BackupBuckets refer to.
     fn references(&mut self) {
         for shoot in self.of_kind("Shoot") {
-            let namespace = shoot.namespace().to_owned();
-            for resource in list(&shoot.object["spec"]["resources"]) {
-                let reference = &resource["resourceRef"];
-                let (kind, name) = (string(&reference["kind"]), string(&reference["name"]));
-                match kind {
-                    "Secret" => self.secret(&shoot, &namespace, name),
-                    "ConfigMap" => self.config_map(&shoot, &namespace, name),
-                    _ => {}
-                }
+            let (namespace, spec) = (shoot.namespace(), &shoot.object["spec"]);
+            for resource in list(&spec["resources"]) {
+                self.referenced(&shoot, &resource["resourceRef"], namespace, &spec["provider"]);
             }
-            for provider in list(&shoot.object["spec"]["dns"]["providers"]) {
-                if let Some(name) = provider["secretName"].as_str() {
-                    self.secret(&shoot, &namespace, name);
-                }
+            for provider in list(&spec["dns"]["providers"]) {
+                self.secret(&shoot, namespace, &provider["secretName"]);
+                self.referenced(&shoot, &provider["credentialsRef"], namespace, provider);
             }
-            let api_server = &shoot.object["spec"]["kubernetes"]["kubeAPIServer"];
-            let audit = &api_server["auditConfig"]["auditPolicy"]["configMapRef"]["name"];
-            let authentication = &api_server["structuredAuthentication"]["configMapName"];
-            let authorization = &api_server["structuredAuthorization"]["configMapName"];
-            for name in [audit, authentication, authorization].into_iter().filter_map(Value::as_str) {
-                self.config_map(&shoot, &namespace, name);
-            }
+            let api_server = &spec["kubernetes"]["kubeAPIServer"];
+            self.config_map(&shoot, namespace, &api_server["auditConfig"]["auditPolicy"]["configMapRef"]["name"]);
+            self.config_map(&shoot, namespace, &api_server["structuredAuthentication"]["configMapName"]);
+            self.config_map(&shoot, namespace, &api_server["structuredAuthorization"]["configMapName"]);
             for kubeconfig in list(&api_server["structuredAuthorization"]["kubeconfigs"]) {
-                if let Some(name) = kubeconfig["secretName"].as_str() {
-                    self.secret(&shoot, &namespace, name);
-                }
+                self.secret(&shoot, namespace, &kubeconfig["secretName"]);
             }
         }
         for seed in self.of_kind("Seed") {
             let spec = &seed.object["spec"];
-            let references = [
-                &spec["backup"]["secretRef"],
-                &spec["backup"]["credentialsRef"],
-                &spec["dns"]["provider"]["secretRef"],
-                &spec["dns"]["provider"]["credentialsRef"],
-                &spec["dns"]["internal"]["credentialsRef"],
-            ];
-            for reference in references.into_iter().filter(|reference| reference["kind"] != "WorkloadIdentity") {
-                if let Some(name) = reference["name"].as_str() {
-                    self.secret(&seed, reference["namespace"].as_str().unwrap_or("garden"), name);
-                }
+            let (backup, dns) = (&spec["backup"], &spec["dns"]);
+            for (user, field) in [
+                (backup, "secretRef"),
+                (backup, "credentialsRef"),
+                (&dns["provider"], "secretRef"),
+                (&dns["provider"], "credentialsRef"),
+                (&dns["internal"], "credentialsRef"),
+            ] {
+                let provider =
+                    if user["provider"].is_string() { json!({"type": user["provider"]}) } else { user.clone() };
+                self.referenced(&seed, &user[field], namespace::GARDEN, &provider);
+            }
+            for resource in list(&spec["resources"]) {
+                self.referenced(&seed, &resource["resourceRef"], namespace::GARDEN, &spec["provider"]);
+            }
+        }
+        for bucket in self.of_kind("BackupBucket") {
+            for field in ["secretRef", "credentialsRef"] {
+                let spec = &bucket.object["spec"];
+                self.referenced(&bucket, &spec[field], namespace::GARDEN, &spec["provider"]);
             }
         }
     }
 
-    fn config_map(&mut self, needed_by: &Manifest, namespace: &str, name: &str) {
-        if !self.has("ConfigMap", namespace, name) {
-            let metadata = json!({"name": name, "namespace": namespace});
-            self.add(needed_by, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}));
+    /// Adds the object of a reference, by default a Secret; `provider`: the provider whose credentials it has, with its
+    /// `type`.
+    fn referenced(&mut self, needed_by: &Manifest, reference: &Value, namespace: &str, provider: &Value) {
+        let (namespace, name) = (reference["namespace"].as_str().unwrap_or(namespace), &reference["name"]);
+        match reference["kind"].as_str().unwrap_or("Secret") {
+            "Secret" => self.secret(needed_by, namespace, name),
+            "ConfigMap" => self.config_map(needed_by, namespace, name),
+            "WorkloadIdentity" => self.workload_identity(needed_by, namespace, name, &provider["type"]),
+            _ => {}
+        }
+    }
+
+    fn secret(&mut self, needed_by: &Manifest, namespace: &str, name: &Value) {
+        self.missing(needed_by, "Secret", namespace, name, json!({"apiVersion": "v1", "type": "Opaque"}));
+    }
+
+    fn config_map(&mut self, needed_by: &Manifest, namespace: &str, name: &Value) {
+        self.missing(needed_by, "ConfigMap", namespace, name, json!({"apiVersion": "v1"}));
+    }
+
+    fn workload_identity(&mut self, needed_by: &Manifest, namespace: &str, name: &Value, provider: &Value) {
+        let spec = json!({"audiences": ["simulated"], "targetSystem": {"type": string(provider)}});
+        let object = json!({"apiVersion": api_version::SECURITY, "spec": spec});
+        self.missing(needed_by, "WorkloadIdentity", namespace, name, object);
+    }
+
+    /// Adds an object with this content unless it exists, or the reference has no name.
+    fn missing(&mut self, needed_by: &Manifest, kind: &str, namespace: &str, name: &Value, mut object: Value) {
+        let Some(name) = name.as_str() else { return };
+        if !self.has(kind, namespace, name) {
+            object["kind"] = kind.into();
+            object["metadata"] = json!({"name": name, "namespace": namespace});
+            self.add(needed_by, object);
         }
     }
 

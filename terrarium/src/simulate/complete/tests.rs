@@ -48,6 +48,35 @@ fn a_lonely_shoot_gets_its_dependencies() {
 }
 
 #[test]
+fn objects_that_others_refer_to_are_added() {
+    let core = "apiVersion: core.gardener.cloud/v1beta1";
+    let identity = "apiVersion: security.gardener.cloud/v1alpha1, kind: WorkloadIdentity";
+    check(
+        &format!(
+            "{core}\nkind: Shoot\nmetadata: {{name: s, namespace: default}}\nspec:\n  dns:\n    providers:\n\
+             \x20   - {{type: route53, secretName: a}}\n\
+             \x20   - {{type: route53, credentialsRef: {{apiVersion: v1, kind: Secret, name: b}}}}\n\
+             \x20   - {{type: route53, credentialsRef: {{{identity}, name: c}}}}\n\
+             \x20 resources: [{{name: r, resourceRef: {{{identity}, name: d}}}}]\n---\n\
+             {core}\nkind: Seed\nmetadata: {{name: x}}\nspec:\n  backup: {{provider: local, credentialsRef: {{apiVersion: v1, \
+             kind: Secret, name: e, namespace: garden}}}}\n\
+             \x20 resources: [{{name: r, resourceRef: {{apiVersion: v1, kind: ConfigMap, name: f}}}}]\n---\n\
+             {core}\nkind: BackupBucket\nmetadata: {{name: z}}\nspec: {{provider: {{type: local}}, credentialsRef: {{apiVersion: v1, \
+             kind: Secret, name: g, namespace: garden}}}}\n"
+        ),
+        &[
+            "Secret default/a is not in the manifests and was added: Shoot `s` needs it",
+            "Secret default/b is not in the manifests and was added: Shoot `s` needs it",
+            "WorkloadIdentity default/c is not in the manifests and was added: Shoot `s` needs it",
+            "WorkloadIdentity default/d is not in the manifests and was added: Shoot `s` needs it",
+            "Secret garden/e is not in the manifests and was added: Seed `x` needs it",
+            "ConfigMap garden/f is not in the manifests and was added: Seed `x` needs it",
+            "Secret garden/g is not in the manifests and was added: BackupBucket `z` needs it",
+        ],
+    );
+}
+
+#[test]
 fn a_generated_cloud_profile_offers_the_requested_versions() {
     let namespaced = "---
 apiVersion: core.gardener.cloud/v1beta1

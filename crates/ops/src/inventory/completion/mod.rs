@@ -232,36 +232,53 @@ impl Inventory {
     /// Formats the violations as lines: similar ones are grouped, and at most 20 lines are listed. `force`: the question is
     /// answered without the objects that cannot be read, unless an unknown value may decide the answer.
     pub fn refusals(&self, force: bool) -> Refusals {
-        let mut groups: Vec<((String, String), &Violation, usize)> = Vec::new();
-        let mut index: BTreeMap<(String, String), usize> = BTreeMap::new();
-        for violation in &self.remarks.violations {
-            let likeness = violation.likeness();
-            let at = *index.entry(likeness.clone()).or_insert(groups.len());
-            if at == groups.len() {
-                groups.push((likeness, violation, 0));
-            }
-            groups[at].2 += 1;
-        }
-        let lines = |is_wanted: &dyn Fn(&Violation) -> bool| {
-            let groups: Vec<_> = groups.iter().filter(|(_, violation, _)| is_wanted(violation)).collect();
-            let mut lines: Vec<String> = groups
-                .iter()
-                .take(TOLD)
-                .map(|(_, violation, count)| {
-                    let is_left_out = violation.kind == Kind::LeftOut && force;
-                    let left_out = if is_left_out { "; the object is left out" } else { "" };
-                    let more = if *count > 1 { format!(" (and {} more like it)", count - 1) } else { String::new() };
-                    format!("{violation}{left_out}{more}")
-                })
-                .collect();
-            if groups.len() > TOLD {
-                lines.push(format!("{} more like these", groups.len() - TOLD));
-            }
-            lines
-        };
-        let is_error = |violation: &Violation| !force || violation.kind == Kind::Decides;
-        Refusals { warnings: lines(&|violation| !is_error(violation)), errors: lines(&is_error) }
+        let is_error = |violation: &&Violation| !force || violation.kind == Kind::Decides;
+        let (errors, warnings): (Vec<&Violation>, Vec<&Violation>) = self.remarks.violations.iter().partition(is_error);
+        Refusals { warnings: lines(&warnings, force), errors: lines(&errors, force) }
     }
+}
+
+/// A field that is not read and may decide an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecidingField {
+    /// Position of the field.
+    pub origin: Origin,
+    /// The object, as [`Inventory::refusals`] names it.
+    pub subject: String,
+    /// Message about the field.
+    pub what: String,
+}
+
+/// Formats fields as lines, like [`Inventory::refusals`].
+pub fn deciding_lines(fields: impl IntoIterator<Item = DecidingField>) -> Vec<String> {
+    let violation = |DecidingField { origin, subject, what }| Violation { origin, subject, what, kind: Kind::Decides };
+    let violations: Vec<Violation> = fields.into_iter().map(violation).collect();
+    lines(&violations.iter().collect::<Vec<_>>(), false)
+}
+
+/// Formats violations as lines: similar ones are grouped, and at most 20 lines are listed. `leaves_out`: objects that cannot
+/// be read are left out.
+fn lines(violations: &[&Violation], leaves_out: bool) -> Vec<String> {
+    let mut groups: Vec<(&Violation, usize)> = Vec::new();
+    let mut index: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for violation in violations {
+        let at = *index.entry(violation.likeness()).or_insert(groups.len());
+        if at == groups.len() {
+            groups.push((violation, 0));
+        }
+        groups[at].1 += 1;
+    }
+    let line = |(violation, count): &(&Violation, usize)| {
+        let is_left_out = violation.kind == Kind::LeftOut && leaves_out;
+        let left_out = if is_left_out { "; the object is left out" } else { "" };
+        let more = if *count > 1 { format!(" (and {} more like it)", count - 1) } else { String::new() };
+        format!("{violation}{left_out}{more}")
+    };
+    let mut lines: Vec<String> = groups.iter().take(TOLD).map(line).collect();
+    if groups.len() > TOLD {
+        lines.push(format!("{} more like these", groups.len() - TOLD));
+    }
+    lines
 }
 
 /// Extracts the field from Go's error about a value of a wrong type: `… struct field Kubernetes.spec.kubernetes.version of

@@ -142,17 +142,32 @@ pub fn unread_life_cycles(tree: &Value, row: &ResourceInfo, release: Release) ->
         .collect()
 }
 
-/// True if a version of a profile has a life cycle.
-pub fn has_life_cycle(tree: &Value, row: &ResourceInfo) -> bool {
-    let mut fields = row.fields.iter().filter(|field| deciding::is_life_cycle(row.kind, field.path));
-    fields.any(|field| first_place(tree, field.path).is_some())
+/// First places of life cycles of a profile's versions, at most one for each list of versions.
+pub fn life_cycles(tree: &Value, row: &ResourceInfo) -> Vec<String> {
+    let fields = row.fields.iter().filter(|field| deciding::is_life_cycle(row.kind, field.path));
+    fields.filter_map(|field| first_place(tree, field.path)).collect()
+}
+
+/// Gives renamed fields of a tree the names of a release.
+pub fn rename_fields(tree: &mut Value, row: &ResourceInfo, release: Release) {
+    for (path, own) in row.at(release).foreign_names() {
+        rename(tree, path, own);
+    }
+}
+
+/// Gives renamed fields of a tree the names that they have in another state of the object.
+pub(crate) fn rename_like(tree: &mut Value, other: &Value, row: &ResourceInfo) {
+    let names = row.life.renamed_fields.iter().flat_map(|field| [(field.former, field.new), (field.new, field.former)]);
+    for (path, own) in names.filter(|(_, own)| first_place(other, own).is_some()) {
+        if let Some(name) = own.last() {
+            rename(tree, path, name);
+        }
+    }
 }
 
 /// Returns a tree without the fields that a release does not have; renamed ones have the name of the release.
 pub fn at_release(mut tree: Value, row: &ResourceInfo, release: Release) -> Value {
-    for (path, own) in row.at(release).foreign_names() {
-        rename(&mut tree, path, own);
-    }
+    rename_fields(&mut tree, row, release);
     match decode::tree(tree.clone(), &row.at(release).node()) {
         Ok(decoded) => decoded.tree,
         Err(_) => tree,
@@ -294,10 +309,10 @@ mod tests {
             )]
         );
         assert_eq!(unread_life_cycles(&tree, row, Release(137)), []);
-        assert!(has_life_cycle(&tree, row));
+        assert_eq!(life_cycles(&tree, row), ["spec.kubernetes.versions[1].lifecycle"]);
         let plain = json!({ "spec": { "kubernetes": { "versions": [{ "version": "1.35.0" }] } } });
         assert_eq!(unread_life_cycles(&plain, row, Release(120)), []);
-        assert!(!has_life_cycle(&plain, row));
+        assert_eq!(life_cycles(&plain, row), [""; 0]);
     }
 
     #[test]
@@ -306,6 +321,33 @@ mod tests {
         let (notes, deciding) = read(&[json!({ "spec": fields })], 149);
         assert_eq!((notes.len(), deciding.len()), (21, 1));
         assert_eq!(notes[20], "80 more fields are ignored");
+    }
+
+    #[test]
+    fn renamed_fields_have_the_names_of_a_release_or_of_another_state() {
+        let row = catalogue::find_kind("core.gardener.cloud", "v1beta1", "CloudProfile").expect("a row");
+        let profile = |capabilities: &str, flavors: &str| {
+            let image =
+                json!({ "name": "a", "versions": [{ "version": "1.0.0", flavors: [{ "architecture": ["amd64"] }] }] });
+            json!({ "spec": { capabilities: [{ "name": "architecture" }], "machineImages": [image] } })
+        };
+        let (former, new) =
+            (profile("capabilities", "capabilitySets"), profile("machineCapabilities", "capabilityFlavors"));
+        let at = |tree: &Value, release: u16| {
+            let mut tree = tree.clone();
+            rename_fields(&mut tree, row, Release(release));
+            tree
+        };
+        let like = |tree: &Value, other: &Value| {
+            let mut tree = tree.clone();
+            rename_like(&mut tree, other, row);
+            tree
+        };
+        for tree in [&former, &new] {
+            assert_eq!((at(tree, 127), at(tree, 128)), (former.clone(), new.clone()));
+            assert_eq!((like(tree, &former), like(tree, &new)), (former.clone(), new.clone()));
+            assert_eq!(like(tree, &json!({ "spec": {} })), *tree, "removed fields keep their names");
+        }
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub fn problem(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion)
 }
 
 /// Last end of a pod's process of version `to` that is in back-off before its restart, and its number of restarts; `None`:
-/// the pod has another version, is being deleted, or its process is not in back-off.
+/// the pod has another version, is being deleted, or its process is not in back-off or ended with the landscape.
 pub fn end_of(pod: &Pod, to: &GardenerVersion) -> Option<(ContainerStateTerminated, i32)> {
     let container = pod.status.container_statuses.first()?;
     let is_new = version_of(&pod.spec.containers.first()?.image).is_some_and(|version| version == *to);
@@ -73,7 +73,8 @@ pub fn end_of(pod: &Pod, to: &GardenerVersion) -> Option<(ContainerStateTerminat
     if !is_new || !waits || pod.metadata.is_being_deleted() {
         return None;
     }
-    Some((container.last_state.terminated.clone()?, container.restart_count))
+    let end = container.last_state.terminated.as_ref().filter(|end| !is_end_of_landscape(end))?;
+    Some((end.clone(), container.restart_count))
 }
 
 /// Reason for which a Deployment is not rolled out; `None`: it is.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Question of `get`: objects and output format, for the present or a revision.
 
+use api::cluster;
+use api::constants::namespace;
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::release::Release;
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use controller::push_query;
+use domain::garden::components::Program;
 use generic_apiserver::AGES_AT;
 use process::Transport;
 use serde_json::{Value, json};
@@ -13,7 +17,10 @@ use super::kinds;
 use super::table::{Front, Table};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::inventory::ignored::rename_fields;
 use ops::names::clusters::NamedCluster;
+use ops::release::rules_of;
+use ops::upgrade::components::version_of;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 const JSON: &str = "application/json";
@@ -228,6 +235,10 @@ impl Question {
 
     async fn objects(&self, transport: &Transport, part: &Part, at: Option<Moment>) -> Result<Vec<Value>, Failure> {
         let mut objects = Vec::new();
+        let release = match at {
+            Some(moment) if !part.row.life.renamed_fields.is_empty() => release_at(transport, moment).await?,
+            _ => None,
+        };
         for path in self.paths(part, at) {
             let mut tree = super::tree(transport, &path, JSON).await?;
             match tree.get_mut("items").and_then(Value::as_array_mut) {
@@ -236,6 +247,9 @@ impl Question {
                     for item in &mut items {
                         item["apiVersion"] = json!(kinds::api_version(part.row));
                         item["kind"] = json!(part.row.kind);
+                        if let Some(release) = release {
+                            rename_fields(item, part.row, release);
+                        }
                     }
                     part.found(at, &Value::Array(items.clone()))?;
                     objects.extend(items);
@@ -275,6 +289,19 @@ impl Question {
         }
         path
     }
+}
+
+/// Release whose rules a landscape had at a moment, by the image of gardener-apiserver: the present one answers with its own
+/// names of renamed fields. `None`: there was no gardener-apiserver yet.
+async fn release_at(transport: &Transport, at: Moment) -> Result<Option<Release>, Failure> {
+    let deployments = kinds::find(cluster::RUNTIME, "deployments.apps")?;
+    let mut path = kinds::path(cluster::RUNTIME, deployments, Some(namespace::GARDEN), None);
+    push_query(&mut path, "resourceVersion", &at.revision.to_string());
+    push_query(&mut path, "resourceVersionMatch", "Exact");
+    push_query(&mut path, "fieldSelector", &format!("metadata.name={}", Program::Apiserver.name()));
+    let found = super::tree(transport, &path, JSON).await?;
+    let image = found.pointer("/items/0/spec/template/spec/containers/0/image").and_then(Value::as_str);
+    Ok(image.and_then(version_of).map(|version| rules_of(&version)))
 }
 
 /// Prints a tree as JSON or YAML.

@@ -189,7 +189,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     {
         block_on(windows::note(&directory, &client, shoot))?;
         output.note(&format!("note: the window of shoot/{}/{} has just begun", shoot.project, shoot.name));
-        return print(&block_on(client.clock())?, form, output);
+        return print_last(&block_on(client.clock())?, form, output);
     }
     let settle = options.settle;
     if settle.num_milliseconds() > i64::from(u32::MAX) {
@@ -197,7 +197,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     if options.detach {
         let state = block_on(async { read(&client, which, detach(&client, &goal, options).await).await })?;
-        print(&state, form, output)?;
+        print_last(&state, form, output)?;
         let (show, stop) = (which.hint("terrarium clock"), which.hint("terrarium clock stop"));
         output.note(&format!("`{show}` says how far it is, `{stop}` ends it"));
         return Ok(());
@@ -244,7 +244,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         Part::Step(step) => {
             hourly.add(&step.happened);
             if form != Form::Text {
-                return output.record(form, &json!(step));
+                return output.item(form, &json!(step));
             }
             if prints_all && !options.quiet {
                 return step.happened.iter().try_for_each(|line| output.line(&line.render()));
@@ -262,7 +262,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         if form == Form::Text && !prints_all && !options.quiet {
             tally.lines(state.now).iter().try_for_each(|line| output.line(line))?;
         }
-        print(&state, form, output)?;
+        print_last(&state, form, output)?;
     }
     if let (Ok(()), Some(shoot)) = (&ending, &named) {
         block_on(windows::note(&directory, &client, shoot))?;
@@ -333,6 +333,11 @@ async fn stop(client: &Client) -> Result<(Option<String>, ClockState), Failure> 
 pub(crate) async fn set_mode(client: &Client, mode: Mode) -> Result<ClockState, Failure> {
     let spec = clock_object::spec(mode, false);
     client.set_clock(json!({ "mode": spec.mode, "rate": spec.rate })).await
+}
+
+/// Prints the clock after the steps of an advance.
+fn print_last(state: &ClockState, form: Form, output: &mut Output) -> Result<(), Failure> {
+    if form == Form::Text { print(state, form, output) } else { output.item(form, &json!(state)) }
 }
 
 fn print(state: &ClockState, form: Form, output: &mut Output) -> Result<(), Failure> {

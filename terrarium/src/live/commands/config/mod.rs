@@ -26,6 +26,7 @@ use clock::{Clock, TimerClass};
 use component::configuration;
 use controller::{Api, ListOptions, Patch};
 use domain::garden::components::Program;
+use domain::garden::rollout::{is_end_of_landscape, last_words};
 use domain::skew::GardenerVersion;
 use domain::skew::releases::gate_names;
 use domain::validation::gardenlet_configuration;
@@ -115,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
                 let whole = defaults::complete(&set, &defaults::of(target.program, &target.version()));
                 let mut print = |key: &str, tree: &Value, set: &Value| {
                     if *form != Form::Text {
-                        return output.record(*form, &json!({ "key": key, "value": tree, "set": set }));
+                        return output.item(*form, &json!({ "key": key, "value": tree, "set": set }));
                     }
                     let text = defaults::marked(tree, set).map_err(|error| Failure::Failed(error.to_string()))?;
                     output.line(text.trim_end())
@@ -392,21 +393,26 @@ impl Target {
                 return Ok(());
             }
             if wall.now() >= end {
-                let labels = ListOptions::labelled(&format!("role={}", self.program.name()));
+                let name = self.program.name();
+                let labels = ListOptions::labelled(&format!("role={name}"));
                 let pods = Api::<Pod>::namespaced(&self.context, &self.cluster, namespace::GARDEN).list(&labels).await;
                 let (pods, _) = pods.map_err(|error| failed(&error))?;
-                let last = pods.iter().flat_map(|pod| &pod.status.container_statuses).find_map(|container| {
-                    container.last_state.terminated.as_ref().map(|terminated| terminated.message.clone())
-                });
-                let name = self.program.name();
+                let reason = last_failure(&pods).unwrap_or_else(|| "it takes too long".to_owned());
                 return Err(Failure::Failed(format!(
-                    "{name} does not become ready with the new configuration; the old instances go on\n{}",
-                    last.unwrap_or_default().trim()
+                    "{name} does not become ready with the new configuration; the old instances go on\n{reason}"
                 )));
             }
             wall.sleep(LOOK, TimerClass::Work).await;
         }
     }
+}
+
+/// Last line of the first process that has ended and is not ready again; `None`: there is none. A process that ended with the
+/// landscape has not failed.
+fn last_failure(pods: &[Pod]) -> Option<String> {
+    let failing = pods.iter().flat_map(|pod| &pod.status.container_statuses).filter(|container| !container.ready);
+    let mut ends = failing.filter_map(|container| container.last_state.terminated.as_ref());
+    ends.find(|end| !is_end_of_landscape(end)).map(last_words)
 }
 
 fn failed(error: &controller::Error) -> Failure {
@@ -479,7 +485,24 @@ fn tree_to_flags(tree: &Value) -> Result<Vec<String>, String> {
 
 #[cfg(test)]
 mod tests {
+    use domain::garden::rollout::{STOPPED, UNOBSERVED};
+
     use super::*;
+
+    #[test]
+    fn an_end_with_the_landscape_is_no_reason_of_a_failure() {
+        let pod = |ready: bool, reason: &str, message: &str| -> Pod {
+            let end = json!({ "exitCode": 1, "reason": reason, "message": message });
+            let container = json!({ "name": "a", "ready": ready, "lastState": { "terminated": end } });
+            serde_json::from_value(json!({ "status": { "containerStatuses": [container] } })).expect("a Pod")
+        };
+        let stopped = [pod(false, "Completed", STOPPED), pod(false, UNOBSERVED, "killed")];
+        assert_eq!(last_failure(&stopped), None);
+        let [first, second] = stopped;
+        let old = pod(true, "Error", "error: an old one");
+        let failed = pod(false, "Error", "a line\nerror: no such gate\n");
+        assert_eq!(last_failure(&[first, second, old, failed]).as_deref(), Some("error: no such gate"));
+    }
 
     #[test]
     fn keys_are_set_and_removed() {

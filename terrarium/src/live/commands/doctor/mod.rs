@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         for finding in findings {
             failures += usize::from(finding.level == Level::Failure);
             if arguments.output != Form::Text {
-                output.record(arguments.output, &finding.json())?;
+                output.item(arguments.output, &finding.json())?;
                 continue;
             }
             output.line(&format!("{:<8} {:<12} {}", finding.word(), finding.check, finding.what))?;

@@ -11,7 +11,7 @@ use clock::Clock;
 use domain::skew::{GardenerVersion, releases};
 use landscape::preset::Preset;
 use ops::instant::When;
-use ops::release::rules_of;
+use ops::release::unknown;
 
 use super::Arguments;
 use crate::failure::Failure;
@@ -104,15 +104,12 @@ impl Arguments {
         self.asked_gardener_version().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned())
     }
 
-    /// Note on an emulated version that is newer or older than every known release, of a landscape with these facts or a new
-    /// one.
+    /// Note on an emulated version that is newer or older than every known release, or an unknown patch, of a landscape with
+    /// these facts or a new one.
     pub(super) fn unknown_release(&self, facts: Option<&Facts>) -> Option<String> {
         let version = facts.map_or_else(|| self.new_gardener_version(), |facts| facts.gardener().to_owned());
         let version = GardenerVersion::parse(&version)?;
-        let rules = rules_of(&version);
-        let is_older = version.minor() < (1, u64::from(rules.0));
-        let older = || is_older.then(|| format!("Gardener v{version} is not known here: rules of {rules} apply"));
-        releases::unknown_release(&version).or_else(older)
+        releases::unknown_release(&version).or_else(|| unknown(&version))
     }
 
     /// Kubernetes version of a new landscape, without `v`.

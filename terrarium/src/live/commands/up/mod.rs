@@ -213,7 +213,7 @@ impl Arguments {
         let Some(path) = self.kubeconfig.path() else { return Ok(None) };
         let admin = kubeconfig::User::admin(&client.cluster_authorities);
         let config = kubeconfig::of(client, &seed_names(client.facts.seeds), &admin)?;
-        let current = kubeconfig::merge(&path, &config, self.switch_context)?;
+        let current = kubeconfig::merge(&path, &config, self.switch_context, &self.kubeconfig.of_kubectl())?;
         Ok(Some((path, current)))
     }
 
