@@ -15,7 +15,7 @@ const INTERNAL_STAYS: Releases = Releases::since(127);
 /// Default domains of Shoots cannot be removed, or be missing among the first ones of a Seed.
 const DEFAULTS_STAY: Releases = Releases::since(131);
 
-/// What a change takes from the Shoots of a Seed.
+/// Domains that a change takes from the Shoots of a Seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// The internal domain.

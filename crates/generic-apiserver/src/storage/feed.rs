@@ -17,7 +17,7 @@ use futures::StreamExt;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::{Store, StoreError, lock};
+use super::{REPLAYED, Store, StoreError, lock};
 
 #[derive(Default)]
 pub(super) struct Feed {
@@ -159,9 +159,8 @@ impl Store {
 
     fn subscribe(&self) -> Source {
         let (position, head) = (self.position(), self.log.head());
-        if position == Revision(0) && head > position {
-            // A start must not read the history, which waits for the disk while other components inside the process go on.
-            // There are no watches yet; later watches of the past read the log.
+        if position == Revision(0) && head.0 > REPLAYED {
+            // A start must not read the whole history. There are no watches yet; later watches of the past read the log.
             return Source::Loading(head, self.log.state_at(head));
         }
         match self.log.subscribe(self.position(), self.cluster) {

@@ -49,6 +49,9 @@ const LIVES: u32 = 24;
 /// Maximum number of keys whose creations are counted.
 const COUNTED: usize = 1 << 17;
 
+/// Maximum number of revisions that a new fold replays; for a longer log it loads the state.
+const REPLAYED: u64 = 8192;
+
 pub(crate) type Map = RedBlackTreeMapSync<Arc<str>, Arc<Stored>>;
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -65,13 +65,15 @@ fn objects_that_others_refer_to_are_added() {
              kind: Secret, name: g, namespace: garden}}}}\n"
         ),
         &[
+            "WorkloadIdentity default/d is not in the manifests and was added: Shoot `s` needs it",
             "Secret default/a is not in the manifests and was added: Shoot `s` needs it",
             "Secret default/b is not in the manifests and was added: Shoot `s` needs it",
             "WorkloadIdentity default/c is not in the manifests and was added: Shoot `s` needs it",
-            "WorkloadIdentity default/d is not in the manifests and was added: Shoot `s` needs it",
             "Secret garden/e is not in the manifests and was added: Seed `x` needs it",
             "ConfigMap garden/f is not in the manifests and was added: Seed `x` needs it",
             "Secret garden/g is not in the manifests and was added: BackupBucket `z` needs it",
+            "ControllerRegistration simulated-local is not in the manifests and was added: Seed `x` needs it",
+            "ControllerRegistration simulated-route53 is not in the manifests and was added: Shoot `s` needs it",
         ],
     );
 }
