@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Style sheet, script and icon. Their addresses hold their hash, so browsers may keep them.
 
-use crate::frame::short_hash;
+use ring::digest;
 
 /// File, type and text.
 const FILES: [(&str, &str, &str); 5] = [
@@ -22,6 +22,13 @@ pub(crate) fn path(file: &str) -> String {
 pub(crate) fn find(hash: &str, file: &str) -> Option<(&'static str, &'static str)> {
     let (_, content_type, text) = FILES.iter().find(|(name, ..)| *name == file)?;
     (short_hash(text.as_bytes()) == hash).then_some((*content_type, *text))
+}
+
+/// Returns the first 72 bits of the SHA-256 of bytes, as text for URLs and attributes.
+pub(crate) fn short_hash(bytes: &[u8]) -> String {
+    use base64::Engine;
+    let hash = digest::digest(&digest::SHA256, bytes);
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&hash.as_ref()[..9])
 }
 
 #[cfg(test)]

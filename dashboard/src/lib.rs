@@ -21,10 +21,10 @@
 //!
 //! **Tour.** [`Dashboard`] answers requests; [`access`] access control: host names, login codes, sessions, tokens of forms;
 //! [`listen`] the listener on the loopback device; [`view`] data that a page may read, now or at a moment of the past, [`at`] the
-//! moment, [`timebar`] the bar of time, [`may`] the part of the log that a user may see; [`frame`] the frame of every page,
-//! [`parts`] building blocks of pages; [`pages`] the pages; [`actions`] handlers of forms; [`steps`] landscape time step by step;
-//! [`upgrades`] upgrades that are carried out; [`stream`] live regions; [`refusal`] pages for content that cannot be shown;
-//! [`input`] decoded queries and forms.
+//! moment, [`timebar`] the bar of time, [`may`] the part of the log that a user may see; [`page`] a page as a value, [`frame`] the
+//! frame of every page, [`parts`] building blocks of pages, [`message`] answers to requests; [`pages`] the pages; [`actions`]
+//! handlers of forms; [`steps`] landscape time step by step; [`upgrades`] upgrades that are carried out; [`stream`] live regions;
+//! [`refusal`] pages for content that cannot be shown; [`input`] decoded queries and forms.
 
 pub mod access;
 mod actions;
@@ -35,6 +35,8 @@ pub mod frame;
 pub mod input;
 pub mod listen;
 pub mod may;
+pub mod message;
+pub mod page;
 pub mod pages;
 pub mod parts;
 pub mod refusal;

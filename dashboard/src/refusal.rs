@@ -7,7 +7,7 @@ use http::StatusCode;
 use maud::{Markup, html};
 
 use crate::input::Unreadable;
-use crate::parts::message;
+use crate::message;
 
 /// A page with the reason why the requested one cannot be shown.
 #[derive(Clone, Debug)]

@@ -28,13 +28,12 @@ use tower::ServiceExt;
 
 use crate::access::sessions::Session;
 use crate::access::{Entrance, host_of, may_post};
-use crate::actions::{self, Outcome};
-use crate::frame::{self, Page};
 use crate::input::{Fields, LARGEST};
+use crate::page::{Outcome, Page};
 use crate::pages::Rest;
 use crate::refusal::Refusal;
 use crate::view::{self, View, link};
-use crate::{Dashboard, Inner, PREFIX, assets, at, pages, stream};
+use crate::{Dashboard, Inner, PREFIX, actions, assets, at, frame, pages, stream};
 
 /// Size in bytes from which on a page is compressed for clients that accept it.
 const PACKED_FROM: usize = 16 * 1024;

@@ -24,7 +24,7 @@ use ops::instant::goal::DELETED;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
 
-use crate::parts::message::{Message, Severity};
+use crate::message::{Message, Severity};
 use crate::parts::time;
 use crate::view::View;
 
@@ -32,6 +32,8 @@ use crate::view::View;
 pub const LONGEST: TimeDelta = TimeDelta::seconds(5);
 /// Wall time between two checks whether landscape time has reached the next timer.
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
+/// Path at which the clock service advances.
+const ADVANCE: &str = "/terrarium/clock/advance";
 /// Resource suffix of Events in keys of the log.
 const EVENTS: &str = "/events";
 
@@ -112,6 +114,16 @@ impl Walks {
     }
 }
 
+/// Asks the clock service to advance to an instant, in the name of the view's user.
+///
+/// # Errors
+/// The API's error.
+pub(crate) async fn advance(view: &View, to: DateTime<Utc>) -> Result<(), controller::Error> {
+    let by = format!("the dashboard of {}", view.session.user.name);
+    let body = json!({ "to": to, "orNow": true, "by": by }).to_string().into_bytes();
+    view.send(Method::POST, ADVANCE, Some(("application/json", body))).await.map(drop)
+}
+
 /// Begins a walk as the view's user.
 pub(crate) fn begin(view: &View, walk: Walk) {
     let number = view.dashboard.walks().begin(walk.clone());
@@ -129,7 +141,6 @@ pub(crate) fn begin(view: &View, walk: Walk) {
 async fn run(view: &View, walk: &Walk, number: u64) -> Option<Message> {
     let options = view.dashboard.options();
     let mut changes = options.log.subscribe(options.log.head(), None).ok();
-    let by = format!("the dashboard of {}", view.session.user.name);
     loop {
         if let Some(goal) = &walk.goal {
             match goal.is_reached(view).await {
@@ -151,9 +162,7 @@ async fn run(view: &View, walk: &Walk, number: u64) -> Option<Message> {
             return None;
         }
         let next = state.next.filter(|next| *next > state.now && *next < walk.to).unwrap_or(walk.to);
-        let body = json!({ "to": next, "orNow": true, "by": by }).to_string().into_bytes();
-        let body = Some(("application/json", body));
-        if let Err(error) = view.send(Method::POST, crate::actions::ADVANCE, body).await {
+        if let Err(error) = advance(view, next).await {
             return Some(Message::of_error("step by step", &error));
         }
         loop {

@@ -33,11 +33,10 @@ use http_body_util::StreamBody;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::frame::{self, Page, Region, Section};
-use crate::pages;
+use crate::page::{Page, Region, Section};
 use crate::parts::time;
-use crate::timebar;
 use crate::view::View;
+use crate::{frame, pages, timebar};
 
 /// Wall time between two checks: ten a second.
 const LOOK: TimeDelta = TimeDelta::milliseconds(100);

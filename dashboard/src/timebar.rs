@@ -19,7 +19,7 @@ use ops::past::rows::ShootRow;
 use ops::past::timeline::{Mark, Subject};
 use ops::spelling::counted;
 
-use crate::frame::{About, Page, Region};
+use crate::page::{About, Page, Region};
 use crate::pages::clusters::source;
 use crate::parts::time;
 use crate::view::{Moment, View};

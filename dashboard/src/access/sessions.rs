@@ -20,8 +20,8 @@ use ring::{digest, hmac};
 use tokio::sync::oneshot;
 
 use super::{random, secret};
-use crate::frame::Page;
-use crate::parts::message::Message;
+use crate::message::Message;
+use crate::page::Page;
 
 /// Wall time for which a login code is valid.
 const CODE: TimeDelta = TimeDelta::seconds(60);

@@ -9,15 +9,16 @@ use domain::maintenance::upcoming;
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use super::{ADVANCE, Outcome};
 use crate::input::Fields;
-use crate::parts::message::{Message, Severity};
+use crate::message::{Message, Severity};
+use crate::page::Outcome;
 use crate::parts::time;
 use crate::refusal::Refusal;
+use crate::steps;
 use crate::view::View;
 
 /// Object that holds the clock's mode.
-const OBJECT: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape";
+pub(super) const OBJECT: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape";
 /// Path at which the clock service ends a command.
 const CANCEL: &str = "/terrarium/clock/cancel";
 
@@ -61,10 +62,8 @@ pub(super) async fn until_window(view: &View) -> Result<Outcome, Refusal> {
 }
 
 async fn go(view: &View, to: DateTime<Utc>) -> Result<Outcome, Refusal> {
-    let by = format!("the dashboard of {}", view.session.user.name);
-    let body = json!({ "to": to, "orNow": true, "by": by }).to_string().into_bytes();
-    let answer = view.send(Method::POST, ADVANCE, Some(("application/json", body))).await;
-    Ok(said(&format!("advance to {}", time::text(to)), answer.map(drop)))
+    let answer = steps::advance(view, to).await;
+    Ok(said(&format!("advance to {}", time::text(to)), answer))
 }
 
 /// Reports a failure as a message; success is visible in the clock itself.

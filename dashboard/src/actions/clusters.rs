@@ -7,14 +7,12 @@ use api::core::Shoot;
 use http::StatusCode;
 use serde_json::json;
 
-use super::Outcome;
 use crate::input::Fields;
-use crate::parts::message::{Message, Severity};
+use crate::message::{Message, Severity};
+use crate::page::Outcome;
+use crate::pages::clusters::OPERATIONS;
 use crate::refusal::Refusal;
 use crate::view::{View, object};
-
-/// Operations that a user can request for Shoots.
-pub(crate) const OPERATIONS: [&str; 3] = ["reconcile", "maintain", "retry"];
 
 /// Annotates each selected Shoot with an operation.
 pub(super) async fn annotate(view: &View, form: &Fields) -> Result<Outcome, Refusal> {

@@ -6,10 +6,10 @@ use api::terrarium::{Fault, FaultShoot, FaultSpec};
 use apimachinery::meta::{ObjectMeta, TextMap, Time};
 use http::Method;
 
-use super::Outcome;
 use crate::input::Fields;
+use crate::message::{Message, Severity};
+use crate::page::Outcome;
 use crate::pages;
-use crate::parts::message::{Message, Severity};
 use crate::refusal::Refusal;
 use crate::view::{View, collection, object};
 

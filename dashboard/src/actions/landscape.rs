@@ -6,9 +6,9 @@ use domain::skew::GardenerVersion;
 use http::Method;
 use serde_json::json;
 
-use super::Outcome;
 use crate::input::Fields;
-use crate::parts::message::{Message, Severity};
+use crate::message::{Message, Severity};
+use crate::page::Outcome;
 use crate::refusal::Refusal;
 use crate::view::{View, object};
 

@@ -4,32 +4,17 @@
 //! **Tour.** [`clock`] moves landscape time, [`clusters`] is about Shoots; the other modules are about the session itself.
 
 mod clock;
-pub(crate) mod clusters;
+mod clusters;
 mod faults;
 mod landscape;
 mod time;
 
 use crate::access::sessions::Scheme;
-use crate::frame::Page;
 use crate::input::Fields;
+use crate::page::Outcome;
 use crate::pages::{cluster, create, versions};
-use crate::parts::message::Message;
 use crate::refusal::Refusal;
 use crate::view::View;
-
-/// Path at which the clock service advances.
-pub(crate) const ADVANCE: &str = "/terrarium/clock/advance";
-
-/// Result of an action.
-#[derive(Clone, Debug)]
-pub(crate) enum Outcome {
-    /// The page that has the form, with messages.
-    Back(Vec<Message>),
-    /// Another page, with messages.
-    To(String, Vec<Message>),
-    /// A page in answer to the form: the refusal, with the form as it was sent.
-    Page(Box<Page>),
-}
 
 /// Returns the page that has the forms of an action; None: there is no such action.
 pub(crate) fn form_of(action: &str) -> Option<&'static str> {

@@ -5,22 +5,20 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::maintenance::upcoming;
-use http::Method;
 use ops::instant::goal::{self, DELETED, FAR, Until};
 use ops::instant::{self, When, duration};
 use ops::names::shoots::ShootName;
 use serde_json::json;
 
-use super::{ADVANCE, Outcome};
+use super::clock::OBJECT;
 use crate::input::Fields;
-use crate::parts::message::{Message, Severity};
+use crate::message::{Message, Severity};
+use crate::page::Outcome;
 use crate::parts::time;
 use crate::refusal::Refusal;
 use crate::steps::{self, Goal, LONGEST, Walk};
 use crate::view::View;
 
-/// Object that holds the clock's mode.
-const OBJECT: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape";
 /// Advances by a length of time.
 pub(super) async fn advance(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
     let by = match duration(form.text("by")) {
@@ -104,11 +102,8 @@ pub(super) fn steps(view: &View, form: &Fields) -> Outcome {
 }
 
 async fn go(view: &View, to: DateTime<Utc>) -> Result<Outcome, Refusal> {
-    let by = format!("the dashboard of {}", view.session.user.name);
-    let body = json!({ "to": to, "orNow": true, "by": by }).to_string().into_bytes();
-    let answer = view.send(Method::POST, ADVANCE, Some(("application/json", body))).await;
-    Ok(Outcome::Back(match answer {
-        Ok(_) => vec![Message::new(Severity::Done, format!("time goes to {}", time::text(to)))],
+    Ok(Outcome::Back(match steps::advance(view, to).await {
+        Ok(()) => vec![Message::new(Severity::Done, format!("time goes to {}", time::text(to)))],
         Err(error) => vec![Message::of_error("advance", &error)],
     }))
 }

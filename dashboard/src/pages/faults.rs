@@ -7,9 +7,9 @@ use domain::fault::{KINDS, Kind, Target, kind};
 use maud::{Markup, html};
 use ops::faults::Row;
 
-use crate::frame::{Page, Section};
 use crate::input::Fields;
-use crate::parts::message::Message;
+use crate::message::Message;
+use crate::page::{Page, Section};
 use crate::parts::{form, table, time};
 use crate::refusal::Refusal;
 use crate::view::View;

@@ -27,8 +27,8 @@ use ops::upgrade::skew::{self, Cell};
 use ops::upgrade::{Planned, shown};
 
 use super::clusters::source::Source;
-use crate::frame::{Page, Section};
-use crate::parts::message::{Message, Severity};
+use crate::message::{Message, Severity};
+use crate::page::{Page, Section};
 use crate::parts::{form, table, time};
 use crate::refusal::Refusal;
 use crate::upgrades::Upgrades;

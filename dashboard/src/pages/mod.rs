@@ -23,7 +23,7 @@ use std::fmt;
 use futures::future::BoxFuture;
 use percent_encoding::percent_decode_str;
 
-use crate::frame::{Page, Region};
+use crate::page::{Page, Region};
 use crate::refusal::Refusal;
 use crate::view::View;
 

@@ -22,9 +22,9 @@ use ops::history::entry::{ReadEntry, differences, tree};
 use ops::history::writers;
 use ops::names::NamedCluster;
 
-use crate::frame::{Page, Section};
 use crate::may::May;
-use crate::parts::message::{Message, Severity};
+use crate::message::{Message, Severity};
+use crate::page::{Page, Section};
 use crate::parts::{form, table, time};
 use crate::refusal::Refusal;
 use crate::view::View;

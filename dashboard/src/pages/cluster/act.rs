@@ -13,10 +13,9 @@ use maud::html;
 use serde_json::{Value, json};
 
 use super::manifest;
-use crate::actions::Outcome;
-use crate::frame::{Page, Section};
 use crate::input::Fields;
-use crate::parts::message::{Message, Severity};
+use crate::message::{Message, Severity};
+use crate::page::{Outcome, Page, Section};
 use crate::parts::{form, table};
 use crate::refusal::Refusal;
 use crate::view::{View, object};

@@ -10,12 +10,11 @@ use maud::{Markup, html};
 use ops::history::changes;
 use serde_json::Value;
 
-use crate::actions::Outcome;
-use crate::frame::{Page, Section};
 use crate::input::Fields;
+use crate::message::{Message, Severity};
+use crate::page::{Outcome, Page, Section};
 use crate::pages::time::difference;
 use crate::parts::form;
-use crate::parts::message::{Message, Severity};
 use crate::refusal::Refusal;
 use crate::view::{View, object};
 

@@ -5,7 +5,7 @@ use api::core::Shoot;
 use api::kubernetes::core::Node;
 use maud::{Markup, html};
 
-use crate::parts::message::Message;
+use crate::message::Message;
 use crate::parts::{table, time};
 use crate::view::View;
 

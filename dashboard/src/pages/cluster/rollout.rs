@@ -16,7 +16,7 @@ use ops::explain::lines::Line;
 use ops::why::nodes::Cluster;
 
 use super::strip;
-use crate::parts::message::Message;
+use crate::message::Message;
 use crate::parts::table;
 use crate::view::View;
 

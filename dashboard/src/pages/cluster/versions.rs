@@ -9,9 +9,9 @@ use ops::explain::outlook::{self, Course, Gravity};
 use ops::names::ProfileKey;
 
 use super::about;
+use crate::message::{Message, Severity};
 use crate::pages::maintenance;
 use crate::parts::form::{self, Choice};
-use crate::parts::message::{Message, Severity};
 use crate::parts::{badge, table, time};
 use crate::view::View;
 

@@ -5,8 +5,8 @@
 use api::core::Shoot;
 use maud::Markup;
 
+use crate::message::{Message, Severity};
 use crate::parts::lines;
-use crate::parts::message::{Message, Severity};
 use crate::view::View;
 
 /// Draws the lines, now or at a moment of the past.

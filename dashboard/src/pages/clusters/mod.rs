@@ -28,13 +28,15 @@ use self::row::{Light, Row};
 use self::source::Source;
 use super::inventory::{Projects, offers};
 use super::maintenance;
-use crate::frame::{Page, Section};
+use crate::message::{Message, Severity};
+use crate::page::{Page, Section};
 use crate::parts::form;
-use crate::parts::message::{Message, Severity};
 use crate::parts::table::{Header, table};
 use crate::refusal::Refusal;
 use crate::view::View;
 
+/// Operations that a user can request for selected Shoots.
+pub(crate) const OPERATIONS: [&str; 3] = ["reconcile", "maintain", "retry"];
 /// Rows of a window. A browser lays out the whole document before it paints: a screen or two is fast, 200 rows are not.
 pub const WINDOW: usize = 50;
 /// Windows that the script adds at a time.
@@ -131,7 +133,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
                 @if view.at.is_none() {
                     div.actions role="group" aria-label="With the selected clusters" {
                         "Selected clusters: "
-                        @for operation in crate::actions::clusters::OPERATIONS { button type="submit" name="operation" value=(operation) { (operation) } }
+                        @for operation in OPERATIONS { button type="submit" name="operation" value=(operation) { (operation) } }
                     }
                 }
             }

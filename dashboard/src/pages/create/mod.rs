@@ -22,10 +22,10 @@ use ops::inventory::Inventory;
 use ops::names::ProfileKey;
 
 use super::inventory::{Projects, profiles};
-use crate::frame::{Page, Section};
 use crate::input::Fields;
+use crate::message::{Message, Severity};
+use crate::page::{Page, Section};
 use crate::parts::form::{self, Choice};
-use crate::parts::message::{Message, Severity};
 use crate::parts::time;
 use crate::refusal::Refusal;
 use crate::view::View;

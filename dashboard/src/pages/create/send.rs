@@ -14,11 +14,11 @@ use ops::names::ProfileKey;
 use serde_json::Value;
 
 use super::{Form, manifest, page};
-use crate::actions::Outcome;
 use crate::input::Fields;
+use crate::message::{Message, Severity};
+use crate::page::Outcome;
 use crate::pages::inventory::{Projects, profiles};
 use crate::pages::maintenance;
-use crate::parts::message::{Message, Severity};
 use crate::parts::time;
 use crate::refusal::Refusal;
 use crate::view::{View, collection};

@@ -15,13 +15,12 @@ use ops::inventory::Inventory;
 use serde_json::{Map, Value, json};
 
 use super::{changes, classifications, dates, link, only};
-use crate::actions::Outcome;
-use crate::frame::{Page, Section};
 use crate::input::Fields;
+use crate::message::{Message, Severity};
+use crate::page::{Outcome, Page, Section};
 use crate::pages::forecast;
 use crate::pages::inventory::inventory;
 use crate::parts::form::{self, Choice};
-use crate::parts::message::{Message, Severity};
 use crate::parts::time;
 use crate::refusal::Refusal;
 use crate::view::{View, object};
