@@ -3,12 +3,13 @@
 //!
 //! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process; [`questions`] questions
 //! before acting; [`explain`] words; [`usage`] order of command line words, and errors about them; [`completion`] of words
-//! in a shell; [`output`] the only access to the terminal, [`progress`] of a command that moves time. Computations of
-//! commands are in [`ops`].
+//! in a shell; [`input`] options of commands about manifests, and refusals of manifests; [`output`] the only access to the
+//! terminal, [`progress`] of a command that moves time. Computations of commands are in [`ops`].
 
 mod completion;
 mod explain;
 mod failure;
+mod input;
 mod live;
 mod output;
 mod progress;

@@ -22,8 +22,8 @@ use ops::spelling::counted;
 use process::{Context, Identity, Tasks};
 
 use super::rows::{self, Form};
-use super::{AskedRelease, accept, paths, tell};
 use crate::failure::Failure;
+use crate::input::{self, AskedRelease, accept, paths, tell};
 use crate::live::client::{gardener_version, note_usual};
 use crate::live::history::Past;
 use crate::live::{Facts, Which, block_on};
@@ -81,7 +81,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     release: AskedRelease,
     /// A feature gate of gardener-controller-manager: `DisableNginxIngressInShoot=true` [default: the landscape's]
-    #[arg(long = "feature-gate", value_name = "G=B", value_parser = super::rollout::gate)]
+    #[arg(long = "feature-gate", value_name = "G=B", value_parser = input::gate)]
     feature_gates: Vec<(String, bool)>,
     /// Go on although the API server would refuse the manifests: each refusal becomes a warning, except an unknown field that
     /// may decide the answer

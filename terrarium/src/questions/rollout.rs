@@ -20,9 +20,9 @@ use ops::rollout::apply;
 use ops::rollout::{Change, Hashing, Outcome, Pool, ask, created, nodes_of, settings_of, tree_of};
 use serde_json::Value;
 
-use super::skew::Form;
-use super::{AskedRelease, accept, decide, paths, tell};
 use crate::failure::Failure;
+use crate::input::{self, AskedRelease, accept, decide, paths, tell};
+use crate::live::ask::query::Form;
 use crate::live::ask::table::Table;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     release: AskedRelease,
     /// A feature gate of gardener-apiserver or gardenlet: `InPlaceNodeUpdates=true` [default: the landscape's]
-    #[arg(long = "feature-gate", value_name = "G=B", value_parser = gate)]
+    #[arg(long = "feature-gate", value_name = "G=B", value_parser = input::gate)]
     feature_gates: Vec<(String, bool)>,
     /// An operation with it, `rotate-ca-start`; without a new Shoot it alone is the change
     #[arg(long, value_name = "OPERATION")]
@@ -65,12 +65,6 @@ pub(crate) struct Arguments {
     /// Form of the output
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Form::Table)]
     output: Form,
-}
-
-/// Parses `NAME=true` or `NAME=false`.
-pub(crate) fn gate(text: &str) -> Result<(String, bool), String> {
-    let read = text.split_once('=').and_then(|(name, on)| Some((name.to_owned(), on.parse().ok()?)));
-    read.ok_or_else(|| format!("`{text}` is not NAME=true or NAME=false"))
 }
 
 /// Runs the command.

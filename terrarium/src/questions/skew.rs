@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Rule};
 use ops::spelling::{counted, plural};
@@ -13,40 +13,12 @@ use ops::upgrade::skew::{self, Row, name_of};
 use serde_json::{Value, json};
 
 use super::fleet::{self, FleetInput};
-use super::paths;
 use crate::failure::Failure;
+use crate::input::paths;
 use crate::live::Which;
-use crate::live::ask::query::{Format, print_tree};
+use crate::live::ask::query::Form;
 use crate::live::ask::table::Table;
 use crate::output::Output;
-
-/// Form of the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
-    /// Columns, for a person
-    #[default]
-    Table,
-    /// One JSON object
-    Json,
-    /// YAML
-    Yaml,
-}
-
-impl Form {
-    /// Prints an object; `table`: prints it as a table.
-    pub(crate) fn print(
-        self,
-        object: &Value,
-        output: &mut Output,
-        table: impl FnOnce(&mut Output) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        match self {
-            Self::Table => table(output),
-            Self::Json => output.line(&object.to_string()),
-            Self::Yaml => print_tree(object, Format::Yaml, output),
-        }
-    }
-}
 
 /// Check the versions of Gardener's components, and show which may run together
 #[derive(Debug, Args)]

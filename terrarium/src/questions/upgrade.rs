@@ -18,9 +18,10 @@ use ops::upgrade::{Illegal, Order, Planned, minors, notes_after, order, shown, t
 use serde_json::json;
 
 use super::fleet::{self, FleetInput};
-use super::paths;
-use super::skew::{Form, Shared, version};
+use super::skew::{Shared, version};
 use crate::failure::Failure;
+use crate::input::paths;
+use crate::live::ask::query::Form;
 use crate::live::ask::table::Table;
 use crate::live::upgrade::ApplyOptions;
 use crate::live::{self, Which};

@@ -16,8 +16,8 @@ use ops::versions::{self, Offered, Row};
 use serde_json::Value;
 
 use super::rows::{Form, print_objects};
-use super::{AskedRelease, accept, paths, tell};
 use crate::failure::Failure;
+use crate::input::{AskedRelease, accept, paths, tell};
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
 use crate::output::Output;

@@ -7,8 +7,8 @@
 use clap::Args;
 use domain::skew::GardenerVersion;
 
-use super::{AskedRelease, tell};
 use crate::failure::Failure;
+use crate::input::{AskedRelease, tell};
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
 use crate::output::{Form, Output};

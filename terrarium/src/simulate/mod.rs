@@ -35,9 +35,9 @@ use self::complete::Plan;
 use self::manifests::SimulatedManifests;
 pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
+use crate::input::{self, decide, paths, tell};
 use crate::output::{Form, Output};
 use crate::progress::{Goal, Progress};
-use crate::questions::{decide, paths, tell};
 use ops::instant::{self, When};
 use ops::manifests::{Manifest, Origin};
 use ops::release::{rules_of, unknown};
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     gardener_version: Option<GardenerVersion>,
     /// A feature gate of gardener-apiserver: `InPlaceNodeUpdates=true` [default: those of the release;
     /// VersionClassificationLifecycle is on if a manifest has a life cycle]
-    #[arg(long = "feature-gate", value_name = "G=B", value_parser = crate::questions::rollout::gate)]
+    #[arg(long = "feature-gate", value_name = "G=B", value_parser = input::gate)]
     feature_gates: Vec<(String, bool)>,
     /// Interval of reconciliations of unchanged Shoots: once a day in their maintenance time window, or every hour
     #[arg(long, value_enum, default_value_t = SyncMode::Window)]

@@ -304,6 +304,34 @@ async fn release_at(transport: &Transport, at: Moment) -> Result<Option<Release>
     Ok(image.and_then(version_of).map(|version| rules_of(&version)))
 }
 
+/// Form of an answer that is one object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Columns, for a person
+    #[default]
+    Table,
+    /// One JSON object
+    Json,
+    /// YAML
+    Yaml,
+}
+
+impl Form {
+    /// Prints an object; `table`: prints it as a table.
+    pub(crate) fn print(
+        self,
+        object: &Value,
+        output: &mut Output,
+        table: impl FnOnce(&mut Output) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Table => table(output),
+            Self::Json => output.line(&object.to_string()),
+            Self::Yaml => print_tree(object, Format::Yaml, output),
+        }
+    }
+}
+
 /// Prints a tree as JSON or YAML.
 pub(crate) fn print_tree(tree: &Value, format: Format, output: &mut Output) -> Result<(), Failure> {
     let text = match format {
