@@ -17,7 +17,7 @@ use futures::future::BoxFuture;
 use generic_apiserver::{DescribedRelease, is_watch};
 use http::Method;
 use http_body_util::BodyExt;
-use process::participant::{PARTICIPANT_HEADER, WATCH_HEADER};
+use process::activity::{PARTICIPANT_HEADER, WATCH_HEADER};
 use process::transport::{full, until};
 use process::{Request, Response, TransportError, User};
 

@@ -4,6 +4,7 @@
 //! [`counted`] wraps a transport. A request is pending until its response has been read or dropped; a watch is never
 //! pending, but has a number, which its request carries, and its lines are counted as they are read.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,10 +15,28 @@ use http::HeaderValue;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
+use serde::{Deserialize, Serialize};
 
 use crate::https::is_watch;
-use crate::participant::{PARTICIPANT_HEADER, WATCH_HEADER, Watching};
 use crate::transport::{Body, BodyError, Request, Transport};
+
+/// Header of a participant's requests: its name.
+pub const PARTICIPANT_HEADER: &str = "terrarium-participant";
+/// Header of a participant's watch: its number, unique in the landscape. API servers count the lines of the watches
+/// that carry it.
+pub const WATCH_HEADER: &str = "terrarium-watch";
+
+/// Open watches of a participant, by number: number of lines read of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Watching(pub BTreeMap<u64, u64>);
+
+impl Watching {
+    /// True if the same watches are open.
+    pub(crate) fn are_the_same(&self, other: &Self) -> bool {
+        self.0.keys().eq(other.0.keys())
+    }
+}
 
 /// Pending requests and open watches of a process. Cheap to clone.
 #[derive(Clone, Debug, Default)]

@@ -36,14 +36,9 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use crate::activity::Activity;
+use crate::activity::{Activity, Watching};
 use crate::dial::Dial;
 
-/// Header of a participant's requests: its name.
-pub const PARTICIPANT_HEADER: &str = "terrarium-participant";
-/// Header of a participant's watch: its number, unique in the landscape. API servers count the lines of the watches
-/// that carry it.
-pub const WATCH_HEADER: &str = "terrarium-watch";
 /// Number of watches per join.
 const WATCHES: u64 = 1 << 32;
 /// Path of the host's clock service.
@@ -77,17 +72,6 @@ pub struct Idle {
     /// Instant of its earliest work timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<DateTime<Utc>>,
-}
-
-/// Open watches of a participant, by number: number of lines read of each.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Watching(pub BTreeMap<u64, u64>);
-
-impl Watching {
-    fn are_the_same(&self, other: &Self) -> bool {
-        self.0.keys().eq(other.0.keys())
-    }
 }
 
 /// Line counts of API servers: number of lines that each watch was sent, by number of the watch. A watch that no server

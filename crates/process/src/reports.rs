@@ -18,9 +18,10 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use serde::de::DeserializeOwned;
 
+use crate::activity::PARTICIPANT_HEADER;
 use crate::https::Streamed;
 use crate::lines::Lines;
-use crate::participant::{Answer, CLOCK_PATH, Grant, Idle, Join, Line, PARTICIPANT_HEADER, Reports};
+use crate::participant::{Answer, CLOCK_PATH, Grant, Idle, Join, Line, Reports};
 use crate::transport::{Body, Transport, full};
 
 /// Reports over a transport to the host. Cheap to clone; clones share the participant.

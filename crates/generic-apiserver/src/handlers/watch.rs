@@ -14,7 +14,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http_body::Frame;
 use http_body_util::BodyExt;
 use process::Response;
-use process::participant::WATCH_HEADER;
+use process::activity::WATCH_HEADER;
 use process::transport::BodyError;
 
 use super::read::unknown;

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use process::participant::Watching;
+use process::activity::Watching;
 
 use super::*;
 
