@@ -13,6 +13,7 @@
 //! **Invariants.** A tree never exceeds the [`Limits`], whatever the aliases of its text. The output of [`to_string`]
 //! is read back as the same tree. No text makes a function panic.
 
+mod document;
 mod error;
 mod nodes;
 mod scalar;
@@ -23,9 +24,9 @@ mod write;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use self::document::{Document, Duplicate, Limits};
 pub use self::error::Error;
 pub use self::nodes::{Content, Entry, Node};
-pub use self::tree::{Document, Duplicate, Limits};
 pub use self::write::{WriteError, to_string};
 
 /// Reads the document of a text, for [`Limits::BODY`] the first; an empty text is null.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput};
 
+use crate::document::Limits;
 use crate::error::Error;
-use crate::tree::{Limits, is_merge, too_deep};
+use crate::tree::{is_merge, too_deep};
 
 /// A node and the line at which it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use crate::document::{Document, Duplicate, Limits};
 use crate::error::Error;
 use crate::scalar::Scalar;
-use crate::tree::{Document, Duplicate, Limits};
 
 /// Returns the tree of a JSON text; `None` if it is not JSON, has a duplicate key, or exceeds the limits: the YAML
 /// reader then reports the error.
