@@ -6,11 +6,34 @@
 use std::sync::LazyLock;
 
 use apimachinery::release::{Release, Releases};
-use apimachinery::schema::{self, Node};
+use apimachinery::schema::{self, Node, Schema};
 
 use crate::catalogue;
-use crate::core::Seed;
-use crate::kubernetes::tables;
+use crate::core::{Seed, SeedSpec};
+use crate::kubernetes::tables::{self, Tables};
+
+/// Tables of field facts, by the name that Go code gives their package.
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let files = [
+        ("admissioncontroller", include_str!("config/admissioncontroller.json")),
+        ("componentbase", include_str!("config/componentbase.json")),
+        ("controllermanager", include_str!("config/controllermanager.json")),
+        ("gardenlet", include_str!("config/gardenlet.json")),
+        ("scheduler", include_str!("config/scheduler.json")),
+    ];
+    Tables::new(&files, named)
+});
+
+/// Resolves a type that a configuration uses.
+fn named(component: &'static str, type_: &'static str) -> Option<Node> {
+    match type_.split_once('.') {
+        Some(("gardencorev1beta1", "SeedSpec")) => Some(SeedSpec::node()),
+        Some(("gardencorev1beta1", "ShootPurpose")) => Some(Node::String),
+        Some(("componentbaseconfigv1alpha1", name)) => TABLES.named("componentbase", name),
+        Some(_) => tables::named(component, type_),
+        None => TABLES.named(component, type_),
+    }
+}
 
 /// Fields that only some releases have: component, path, releases.
 ///
@@ -42,7 +65,7 @@ pub fn node(component: &str, kind: &str, release: Release) -> Option<Node> {
     let own = FIELDS.iter().filter(|(of, ..)| *of == component).map(|(_, path, releases)| (*path, *releases));
     let of_seed = SEED_CONFIG.iter().filter(|_| component == "gardenlet").copied();
     let unknown = own.chain(of_seed).filter(|(_, releases)| !releases.contain(release));
-    Some(unknown.fold(tables::node(component, kind)?, |node, (path, _)| schema::without(node, path)))
+    Some(unknown.fold(TABLES.node(component, kind)?, |node, (path, _)| schema::without(node, path)))
 }
 
 #[cfg(test)]
@@ -55,6 +78,16 @@ mod tests {
             Node::List(inner) | Node::Map(inner) if *name == schema::EACH => Some(*inner),
             node => Some(node.as_object()?.field(name)?.node.clone()),
         })
+    }
+
+    /// Traverses every reachable type, so that a type without a table fails here.
+    #[test]
+    fn every_type_of_every_table_resolves() {
+        let structs: Vec<_> = TABLES.structs().collect();
+        assert_eq!(structs.len(), 99);
+        for object in structs {
+            assert!(object.fields.iter().all(|field| !field.name.is_empty()), "{}", object.name);
+        }
     }
 
     const KINDS: [(&str, &str); 3] = [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Schema trees of Kubernetes' own kinds and of components' configuration files, from tables of field facts.
+//! Schema trees of Kubernetes' own kinds, from tables of field facts.
 //!
 //! The tables hold names, types, emit rules, merge keys and protobuf numbers of the public API, one struct a line; descriptions
 //! of structs and fields are in a file of their own. A table is parsed when one of its structs is requested first, a struct is
@@ -10,19 +10,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::LazyLock;
 
-use crate::core::SeedSpec;
 use apimachinery::meta;
 use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Protobuf, Schema, Topology};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 /// The files, by the name that Go code gives their package.
-const FILES: [(&str, &str); 26] = [
-    ("admissioncontroller", include_str!("../config/admissioncontroller.json")),
-    ("componentbase", include_str!("../config/componentbase.json")),
-    ("controllermanager", include_str!("../config/controllermanager.json")),
-    ("gardenlet", include_str!("../config/gardenlet.json")),
-    ("scheduler", include_str!("../config/scheduler.json")),
+const FILES: [(&str, &str); 21] = [
     ("admissionregistration", include_str!("fields/admissionregistration.json")),
     ("apiextensions", include_str!("fields/apiextensions.json")),
     ("apiregistration", include_str!("fields/apiregistration.json")),
@@ -74,20 +68,65 @@ pub(crate) fn description_of(group: &str, name: &str, field: &str) -> &'static s
     own.or_else(common).copied().unwrap_or_default()
 }
 
-static TABLES: LazyLock<Vec<(&'static str, Lazy<Table>)>> = LazyLock::new(|| {
-    FILES
-        .iter()
-        .map(|(name, text)| (*name, LazyLock::new(Box::new(move || Table::read(name, text)) as Make<_>)))
-        .collect()
-});
+static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables::new(&FILES, named));
 
 type Make<T> = Box<dyn FnOnce() -> T + Send>;
 type Lazy<T> = LazyLock<T, Make<T>>;
 
+/// Resolves a type that is not predeclared, by the name of the package that uses it; `None` if no table has the type.
+type Named = fn(&'static str, &'static str) -> Option<Node>;
+
 /// Returns the tree of a struct of a group's `v1` package; `None` if no table has it.
 pub fn node(group: &str, name: &str) -> Option<Node> {
-    let (_, table) = TABLES.iter().find(|(known, _)| *known == group)?;
-    table.structs.get(name).map(|lazy| Node::Object(ObjectRef::Table(lazy)))
+    TABLES.node(group, name)
+}
+
+/// Resolves a type of the tables, `Pod` or `v1.Pod`.
+pub(crate) fn named(group: &'static str, type_: &'static str) -> Option<Node> {
+    match type_.split_once('.') {
+        Some(("v1" | "corev1" | "apiv1", name)) => TABLES.named("core", name),
+        Some(("rbacv1", name)) => TABLES.named("rbac", name),
+        _ => TABLES.named(group, type_),
+    }
+}
+
+/// Tables by the name of their package.
+pub(crate) struct Tables {
+    tables: Vec<(&'static str, Lazy<Table>)>,
+    /// Resolves types that the tables use.
+    named: Named,
+}
+
+impl Tables {
+    /// Creates tables of files, which are parsed when they are used first.
+    pub(crate) fn new(files: &[(&'static str, &'static str)], named: Named) -> Self {
+        let make = |name, text| Box::new(move || Table::read(name, text, named)) as Make<_>;
+        let tables = files.iter().map(|(name, text)| (*name, LazyLock::new(make(*name, *text)))).collect();
+        Self { tables, named }
+    }
+
+    fn table(&self, group: &str) -> Option<&Table> {
+        self.tables.iter().find(|(known, _)| *known == group).map(|(_, table)| &**table)
+    }
+
+    /// Returns the tree of a struct of a package; `None` if no table has it.
+    pub(crate) fn node(&self, group: &str, name: &str) -> Option<Node> {
+        self.table(group)?.structs.get(name).map(|lazy| Node::Object(ObjectRef::Table(lazy)))
+    }
+
+    /// Returns the node of a struct or an alias of a package; `None` if no table has it.
+    pub(crate) fn named(&self, group: &'static str, name: &str) -> Option<Node> {
+        match self.table(group)?.aliases.get(name) {
+            Some(meaning) => Some(resolve(group, meaning, self.named)),
+            None => self.node(group, name),
+        }
+    }
+
+    /// Returns all structs.
+    #[cfg(test)]
+    pub(crate) fn structs(&self) -> impl Iterator<Item = &'static ObjectSchema> {
+        self.tables.iter().flat_map(|(_, table)| table.structs.values()).map(|lazy| &***lazy)
+    }
 }
 
 /// Parsed table of one package.
@@ -151,7 +190,7 @@ impl<'de: 'a, 'a, T: Deserialize<'de> + 'a> Deserialize<'de> for Ordered<'a, T> 
 }
 
 impl Table {
-    fn read(group: &'static str, text: &'static str) -> Self {
+    fn read(group: &'static str, text: &'static str, named: Named) -> Self {
         let file: File<'static> = serde_json::from_str(text).expect("the table is valid");
         let package = file.package;
         let facts: &'static Facts =
@@ -164,7 +203,7 @@ impl Table {
                     name,
                     package,
                     description: description_of(group, name, ""),
-                    fields: fields(group, facts, name),
+                    fields: fields(group, facts, name, named),
                 });
                 let lazy: &'static Lazy<ObjectSchema> = Box::leak(Box::new(LazyLock::new(make)));
                 (name, lazy)
@@ -174,26 +213,26 @@ impl Table {
     }
 }
 
-fn fields(group: &'static str, facts: &'static Facts, object: &str) -> Vec<Field> {
+fn fields(group: &'static str, facts: &'static Facts, object: &str, named: Named) -> Vec<Field> {
     let mut out = Vec::new();
     for (name, fact) in facts.get(object).into_iter().flatten() {
         if fact.inline {
             // The fields of an embedded struct are served in its place; in protobuf the struct is a message.
-            let embedded = fields(group, facts, fact.r#type).into_iter().map(|field| {
+            let embedded = fields(group, facts, fact.r#type, named).into_iter().map(|field| {
                 let inner = field.protobuf.filter(|inner| inner.embedded_in.is_none()).zip(fact.protobuf);
                 let protobuf = inner.map(|(inner, outer)| Protobuf { embedded_in: Some(outer), ..inner });
                 Field { protobuf, ..field }
             });
             out.extend(embedded);
         } else {
-            out.push(Field { description: description_of(group, object, name), ..field(group, name, fact) });
+            out.push(Field { description: description_of(group, object, name), ..field(group, name, fact, named) });
         }
     }
     out
 }
 
-fn field(group: &'static str, name: &'static str, fact: &'static Fact<'static>) -> Field {
-    let node = resolve(group, fact.r#type);
+fn field(group: &'static str, name: &'static str, fact: &'static Fact<'static>, named: Named) -> Field {
+    let node = resolve(group, fact.r#type, named);
     let emit = match (fact.omitempty, fact.pointer) {
         (false, _) => Emit::Always,
         (true, true) => Emit::Pointer,
@@ -240,15 +279,15 @@ fn is_union(type_: &str) -> bool {
 }
 
 /// Returns the node of a Go type by its name in a package.
-fn resolve(group: &'static str, type_: &'static str) -> Node {
+fn resolve(group: &'static str, type_: &'static str, named: Named) -> Node {
     if type_ == "[]byte" {
         return Node::Bytes;
     }
     if let Some(items) = type_.strip_prefix("[]") {
-        return Node::List(Box::new(resolve(group, items)));
+        return Node::List(Box::new(resolve(group, items, named)));
     }
     if let Some((_, values)) = type_.strip_prefix("map[").and_then(|rest| rest.split_once(']')) {
-        return Node::Map(Box::new(resolve(group, values)));
+        return Node::Map(Box::new(resolve(group, values, named)));
     }
     match type_ {
         "string" | "types.UID" => Node::String,
@@ -273,25 +312,7 @@ fn resolve(group: &'static str, type_: &'static str) -> Node {
         | "JSONSchemaPropsOrBool"
         | "JSONSchemaPropsOrStringArray"
         | "CustomResourceSubresourceStatus" => Node::Raw,
-        other => {
-            let (group, name) = match other.split_once('.') {
-                Some(("v1" | "corev1" | "apiv1", name)) => ("core", name),
-                Some(("rbacv1", name)) => ("rbac", name),
-                Some(("componentbaseconfigv1alpha1", name)) => ("componentbase", name),
-                Some(("gardencorev1beta1", "SeedSpec")) => return SeedSpec::node(),
-                Some(("gardencorev1beta1", "ShootPurpose")) => return Node::String,
-                _ => (group, other),
-            };
-            named(group, name).unwrap_or_else(|| panic!("no table has type {other}"))
-        }
-    }
-}
-
-fn named(group: &'static str, name: &str) -> Option<Node> {
-    let (_, table) = TABLES.iter().find(|(known, _)| *known == group)?;
-    match table.aliases.get(name) {
-        Some(meaning) => Some(resolve(group, meaning)),
-        None => node(group, name),
+        other => named(group, other).unwrap_or_else(|| panic!("no table has type {other}")),
     }
 }
 
@@ -303,11 +324,9 @@ mod tests {
     #[test]
     fn every_type_of_every_table_resolves() {
         let mut structs = 0;
-        for (_, table) in TABLES.iter() {
-            for lazy in table.structs.values() {
-                structs += 1;
-                assert!(lazy.fields.iter().all(|field| !field.name.is_empty()), "{}", lazy.name);
-            }
+        for object in TABLES.structs() {
+            structs += 1;
+            assert!(object.fields.iter().all(|field| !field.name.is_empty()), "{}", object.name);
         }
         assert!(structs > 350, "{structs}");
     }
