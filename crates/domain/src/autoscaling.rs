@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HorizontalPodAutoscalers: defaults, and `autoscaling/v1` as another form of `autoscaling/v2`.
+//! HorizontalPodAutoscalers: `autoscaling/v1` as another form of `autoscaling/v2`.
 //!
 //! Properties that `v1` has no field for are annotations there, as JSON.
 //!
-//! Deliberately absent: validation, and defaults of the behavior; nothing here scales.
+//! Deliberately absent: validation; nothing here scales.
 //!
-//! Source: k8s.io/kubernetes pkg/apis/autoscaling/{v1/conversion.go,v2/defaults.go} @ v1.32.
+//! Source: k8s.io/kubernetes pkg/apis/autoscaling/v1/conversion.go @ v1.32.
 
 use serde_json::{Map, Value, json};
 
-use crate::defaulting::workload::put;
+use crate::defaulting::workload::{DEFAULT_CPU, put, use_of_cpu};
 
 /// Metrics that `v1` has no field for.
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
@@ -19,8 +19,6 @@ const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 /// Scaling behavior.
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
-/// Default target utilization of CPU, in percent.
-const DEFAULT_CPU: i64 = 80;
 
 /// Fields of a metric that have one name in `v1` and another path in `v2`: type of the metric, field in `v1`, pointer
 /// in `v2`.
@@ -53,20 +51,6 @@ const OF_OBJECTS: [(&str, &[&str]); 4] = [
     ("averageValue", &["target", "averageValue"]),
     ("currentValue", &["current", "value"]),
 ];
-
-/// Fills in the missing fields of `spec`.
-pub fn fill(spec: &mut Map<String, Value>) {
-    put(spec, "minReplicas", json!(1));
-    let has_metrics = spec.get("metrics").and_then(Value::as_array).is_some_and(|metrics| !metrics.is_empty());
-    if !has_metrics {
-        spec.insert("metrics".to_owned(), json!([use_of_cpu(DEFAULT_CPU)]));
-    }
-}
-
-fn use_of_cpu(percent: i64) -> Value {
-    let target = json!({"type": "Utilization", "averageUtilization": percent});
-    json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})
-}
 
 /// Returns the target utilization of CPU in percent; `None`: another metric, for which `v1` has no field.
 fn percent_of_cpu(metric: &Value) -> Option<i64> {
@@ -257,16 +241,6 @@ mod tests {
 
     fn target() -> Value {
         json!({"kind": "Deployment", "name": "web"})
-    }
-
-    #[test]
-    fn without_a_metric_the_use_of_cpu_is_kept_at_eighty_percent() {
-        let mut spec = map(json!({"maxReplicas": 3}));
-        fill(&mut spec);
-        let expected = json!({"minReplicas": 1, "maxReplicas": 3, "metrics": [use_of_cpu(80)]});
-        assert_eq!(Value::Object(spec.clone()), expected);
-        fill(&mut spec);
-        assert_eq!(Value::Object(spec), expected, "defaults are stable");
     }
 
     #[test]

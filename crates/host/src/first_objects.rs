@@ -28,7 +28,7 @@ use std::sync::Arc;
 use api::cluster::{self, ClusterName};
 use api::operator::Garden;
 use api::terrarium::Cluster;
-use domain::admission::pods::SYSTEM_CLASSES;
+use domain::validation::workload::{SYSTEM_CLASSES, SystemClass};
 use futures::future::try_join_all;
 use generic_apiserver::Server;
 use http::{Method, StatusCode};
@@ -214,7 +214,7 @@ pub(crate) fn is_component_status(path: &str) -> bool {
 }
 
 fn priority_classes() -> Vec<Value> {
-    let tree = |class: &domain::admission::pods::SystemClass| json!({"metadata": {"name": class.name}, "value": class.value, "description": class.description});
+    let tree = |class: &SystemClass| json!({"metadata": {"name": class.name}, "value": class.value, "description": class.description});
     SYSTEM_CLASSES.iter().map(tree).collect()
 }
 

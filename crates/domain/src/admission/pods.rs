@@ -7,38 +7,11 @@
 //! Deliberately absent: `spec.overhead` counts only in ResourceQuotas; pods are not preempted.
 //!
 //! Source: k8s.io/kubernetes plugin/pkg/admission/{priority,defaulttolerationseconds,runtimeclass},
-//! pkg/util/tolerations, pkg/apis/scheduling/v1/helpers.go @ v1.32.
+//! pkg/util/tolerations @ v1.32.
 
 use serde_json::{Map, Value, json};
 
-/// Maximum priority of a class that users define.
-pub const HIGHEST_OF_USERS: i64 = 1_000_000_000;
-
-/// A PriorityClass of every cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SystemClass {
-    /// Name of the class, `system-node-critical`.
-    pub name: &'static str,
-    /// Priority of its pods, above [`HIGHEST_OF_USERS`].
-    pub value: i64,
-    /// Description of its purpose, as upstream.
-    pub description: &'static str,
-}
-
-/// The PriorityClasses of every cluster.
-pub const SYSTEM_CLASSES: [SystemClass; 2] = [
-    SystemClass {
-        name: "system-node-critical",
-        value: 2 * HIGHEST_OF_USERS + 1000,
-        description: "Used for system critical pods that must not be moved from their current node.",
-    },
-    SystemClass {
-        name: "system-cluster-critical",
-        value: 2 * HIGHEST_OF_USERS,
-        description: "Used for system critical pods that must run in the cluster, but can be moved to another node if \
-                      necessary.",
-    },
-];
+use crate::validation::workload::SYSTEM_CLASSES;
 
 /// Preemption policy of classes without one.
 pub const PREEMPTS: &str = "PreemptLowerPriority";

@@ -8,17 +8,7 @@ use api::constants::annotation;
 use api::core::{Seed, Shoot};
 use apimachinery::field::{FieldError, Path};
 
-use crate::validation::network::Network;
-
-/// Ranges reserved for the connection between seed and Shoot, with upstream's names for them.
-const RESERVED: [(&str, &str); 6] = [
-    ("fd8f:6d53:b97a:1::/96", "default vpn network"),
-    ("240.0.0.0/8", "reserved kube-apiserver mapping range"),
-    ("241.0.0.0/8", "reserved seed pod network mapping range"),
-    ("242.0.0.0/8", "reserved shoot node network mapping range"),
-    ("243.0.0.0/8", "reserved shoot service network mapping range"),
-    ("244.0.0.0/8", "reserved shoot pod network mapping range"),
-];
+use crate::validation::network::{RESERVED, intersect};
 
 /// Returns the conflicts of the Shoot's networks on this seed, as upstream's messages without the field.
 pub(super) fn conflicts(seed: &Seed, shoot: &Shoot) -> Vec<String> {
@@ -67,7 +57,7 @@ fn check(seed: &Seed, networks: &[String], kind: &str, required: bool, overlap_a
                 }
             }
         }
-        for (range, name) in RESERVED {
+        for (name, range) in RESERVED {
             if intersect(range, network) {
                 let text = format!("shoot {kind} network intersects with {name} ({range})");
                 out.push(FieldError::invalid(&path, network, &text).body);
@@ -89,9 +79,4 @@ fn has_high_availability_vpn(shoot: &Shoot) -> bool {
 
 fn is_ipv6(network: &str) -> bool {
     network.contains(':')
-}
-
-/// True if two networks share an address; invalid networks share none.
-fn intersect(a: &str, b: &str) -> bool {
-    matches!((Network::parse(a), Network::parse(b)), (Some(a), Some(b)) if a.overlaps(b))
 }

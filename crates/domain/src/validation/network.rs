@@ -8,8 +8,8 @@ use apimachinery::fnv::fnv64;
 
 use super::Errors;
 
-/// Ranges that no network may use, each with its name in messages.
-const RESERVED: [(&str, &str); 6] = [
+/// Ranges reserved for the connection between Seed and Shoot, each with its name in messages.
+pub(crate) const RESERVED: [(&str, &str); 6] = [
     ("default vpn network", "fd8f:6d53:b97a:1::/96"),
     ("reserved kube-apiserver mapping range", "240.0.0.0/8"),
     ("reserved seed pod network mapping range", "241.0.0.0/8"),
@@ -151,6 +151,11 @@ impl Cidr {
     fn path_text(&self) -> String {
         if self.path == Path::default() { "[]".to_owned() } else { self.path.to_string() }
     }
+}
+
+/// True if two networks share an address; invalid networks share none.
+pub(crate) fn intersect(one: &str, other: &str) -> bool {
+    matches!((Network::parse(one), Network::parse(other)), (Some(one), Some(other)) if one.overlaps(other))
 }
 
 /// Checks a list of IP families; if there are errors, checks by family are meaningless.

@@ -6,7 +6,7 @@ use apimachinery::field::{FieldError, Path};
 
 use super::{Context, Errors};
 use crate::release::{Release, Releases};
-use crate::validation::network::Network;
+use crate::validation::network::{Network, RESERVED, intersect};
 
 /// Networks of a Shoot with high availability must not overlap with those of its Seed.
 const HIGH_AVAILABILITY_IS_APART: Releases = Releases::until(124);
@@ -19,20 +19,6 @@ const SERVICES_OF_IPV6: Releases = Releases::between(132, 148);
 
 /// The networks of a Shoot are compared with each other before it has a Seed.
 const OWN_COME_FIRST: Releases = Releases::since(146);
-
-/// Ranges that no Shoot may use, each with its name in the message.
-const RESERVED: [(&str, &str); 6] = [
-    ("default vpn network", "fd8f:6d53:b97a:1::/96"),
-    ("reserved kube-apiserver mapping range", "240.0.0.0/8"),
-    ("reserved seed pod network mapping range", "241.0.0.0/8"),
-    ("reserved shoot node network mapping range", "242.0.0.0/8"),
-    ("reserved shoot service network mapping range", "243.0.0.0/8"),
-    ("reserved shoot pod network mapping range", "244.0.0.0/8"),
-];
-
-fn intersect(one: &str, other: &str) -> bool {
-    matches!((Network::parse(one), Network::parse(other)), (Some(one), Some(other)) if one.overlaps(other))
-}
 
 /// Sets the seed's defaults.
 pub(super) fn default_networks(shoot: &mut Shoot, seed: Option<&Seed>) {

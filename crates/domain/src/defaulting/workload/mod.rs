@@ -2,9 +2,10 @@
 //! Defaults of kinds around pods: workload of `apps` and `batch`, pods, autoscalers, PriorityClasses.
 //!
 //! Deliberately absent: defaults of objects that are already stored, since defaults are filled in when an object is
-//! written.
+//! written; the behavior of autoscalers.
 //!
-//! Source: k8s.io/kubernetes pkg/apis/{core,apps,batch,autoscaling,scheduling}/v1/defaults.go @ v1.31.
+//! Source: k8s.io/kubernetes pkg/apis/{core,apps,batch,scheduling}/v1/defaults.go @ v1.31,
+//! pkg/apis/autoscaling/v2/defaults.go @ v1.32.
 
 mod pods;
 mod policies;
@@ -12,9 +13,11 @@ mod policies;
 use serde_json::{Map, Value, json};
 
 use crate::admission::pods::PREEMPTS;
-use crate::autoscaling;
 
 pub use self::pods::template;
+
+/// Default target utilization of CPU, in percent.
+pub(crate) const DEFAULT_CPU: i64 = 80;
 
 /// Fills in the missing fields of an object of a kind of Kubernetes; other kinds stay unchanged.
 pub fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) {
@@ -56,7 +59,7 @@ pub fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) {
             put(spec, "successfulJobsHistoryLimit", json!(3));
             put(spec, "failedJobsHistoryLimit", json!(1));
         }
-        ("autoscaling", "horizontalpodautoscalers") => autoscaling::fill(spec),
+        ("autoscaling", "horizontalpodautoscalers") => autoscaler(spec),
         _ => {}
     }
 }
@@ -76,6 +79,21 @@ fn job(spec: &mut Map<String, Value>) {
     let judges_failures = is_set(spec, "podFailurePolicy");
     put(spec, "podReplacementPolicy", json!(if judges_failures { "Failed" } else { "TerminatingOrFailed" }));
     put(spec, "manualSelector", json!(false));
+}
+
+/// Fills in the missing fields of `spec` of a HorizontalPodAutoscaler.
+fn autoscaler(spec: &mut Map<String, Value>) {
+    put(spec, "minReplicas", json!(1));
+    let has_metrics = spec.get("metrics").and_then(Value::as_array).is_some_and(|metrics| !metrics.is_empty());
+    if !has_metrics {
+        spec.insert("metrics".to_owned(), json!([use_of_cpu(DEFAULT_CPU)]));
+    }
+}
+
+/// Returns the metric of the use of CPU.
+pub(crate) fn use_of_cpu(percent: i64) -> Value {
+    let target = json!({"type": "Utilization", "averageUtilization": percent});
+    json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})
 }
 
 /// Fills in the missing fields of `spec` of an object of `apps/v1`.
@@ -243,5 +261,15 @@ mod tests {
         assert_eq!(status("apps", "deployments"), Some(json!({})));
         assert_eq!(status("", "services"), Some(json!({"loadBalancer": {}})));
         assert_eq!(status("", "configmaps"), None);
+    }
+
+    #[test]
+    fn without_a_metric_the_use_of_cpu_is_kept_at_eighty_percent() {
+        let mut spec = Map::from_iter([("maxReplicas".to_owned(), json!(3))]);
+        autoscaler(&mut spec);
+        let expected = json!({"minReplicas": 1, "maxReplicas": 3, "metrics": [use_of_cpu(80)]});
+        assert_eq!(Value::Object(spec.clone()), expected);
+        autoscaler(&mut spec);
+        assert_eq!(Value::Object(spec), expected, "defaults are stable");
     }
 }

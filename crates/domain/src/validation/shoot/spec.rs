@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use api::constants::label;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::{Duration, LabelSelector, TextMap};
+use apimachinery::meta::{Duration, TextMap};
 use chrono::TimeDelta;
 
 use super::super::Errors;
@@ -24,9 +24,6 @@ use crate::window::Window;
 /// Releases that check the names of exposure class and network extension, suffixes that are rewritten, and source ranges
 /// and configuration of nginx-ingress.
 const NAMES_ARE_JUDGED: Releases = Releases::since(125);
-
-/// Values in the expressions of a seed selector are checked.
-const SELECTED_VALUES_ARE_JUDGED: Releases = Releases::since(127);
 
 /// The type of the provider and the name of the scheduler must be labels.
 const TYPE_IS_LABEL: Releases = Releases::since(130);
@@ -59,7 +56,8 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
         errors.push(FieldError::invalid(&path.child("seedName"), "", text));
     }
     if let Some(selector) = &spec.seed_selector {
-        seed_selector(errors, selector, gates.release, &path.child("seedSelector"));
+        let (labels, expressions) = (&selector.match_labels, &selector.match_expressions);
+        common::seed_selector(errors, labels, expressions, gates.release, &path.child("seedSelector"));
     }
     if let Some(purpose) = &spec.purpose {
         let supported: &[&str] = if shoot.metadata.namespace == "garden" { &GARDEN_PURPOSES } else { &PURPOSES };
@@ -78,18 +76,6 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     if let Some(name) = spec.scheduler_name.as_ref().filter(|_| TYPE_IS_LABEL.contain(gates.release)) {
         meta::invalid_each(errors, &path.child("schedulerName"), name, meta::dns_label(name));
     }
-}
-
-fn seed_selector(errors: &mut Errors, selector: &SeedSelector, release: Release, path: &Path) {
-    if !SELECTED_VALUES_ARE_JUDGED.contain(release) {
-        meta::label_selector_parts(errors, &selector.match_labels, &selector.match_expressions, path);
-        return;
-    }
-    let labels = LabelSelector {
-        match_labels: selector.match_labels.clone(),
-        match_expressions: selector.match_expressions.clone(),
-    };
-    meta::label_selector_with_values(errors, &labels, path);
 }
 
 fn bindings(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Release, path: &Path) {

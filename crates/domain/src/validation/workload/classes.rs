@@ -9,8 +9,36 @@ use serde_json::{Map, Value};
 
 use super::tree::{number, text, texts};
 use super::{containers, pods};
-use crate::admission::pods::{HIGHEST_OF_USERS, SYSTEM_CLASSES};
 use crate::validation::{Errors, meta};
+
+/// Maximum priority of a class that users define.
+const HIGHEST_OF_USERS: i64 = 1_000_000_000;
+
+/// A PriorityClass of every cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemClass {
+    /// Name of the class, `system-node-critical`.
+    pub name: &'static str,
+    /// Priority of its pods, above those of classes that users define.
+    pub value: i64,
+    /// Description of its purpose, as upstream.
+    pub description: &'static str,
+}
+
+/// The PriorityClasses of every cluster.
+pub const SYSTEM_CLASSES: [SystemClass; 2] = [
+    SystemClass {
+        name: "system-node-critical",
+        value: 2 * HIGHEST_OF_USERS + 1000,
+        description: "Used for system critical pods that must not be moved from their current node.",
+    },
+    SystemClass {
+        name: "system-cluster-critical",
+        value: 2 * HIGHEST_OF_USERS,
+        description: "Used for system critical pods that must run in the cluster, but can be moved to another node if \
+                      necessary.",
+    },
+];
 
 /// Returns violations of a PriorityClass.
 pub fn priority_class(name: &str, fields: &Map<String, Value>) -> Errors {

@@ -38,7 +38,9 @@ use super::{Errors, meta};
 pub use self::batch::{cron_job, job, job_update, select_own_pods};
 pub use self::budgets::{disruption_budget, disruption_budget_status, lease};
 pub use self::claims::{claim, claim_update};
-pub use self::classes::{priority_class, priority_class_update, runtime_class, runtime_class_update};
+pub use self::classes::{
+    SYSTEM_CLASSES, SystemClass, priority_class, priority_class_update, runtime_class, runtime_class_update,
+};
 pub use self::data::{
     config_map, config_map_update, controller_revision, controller_revision_update, secret, secret_update,
 };
