@@ -52,7 +52,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let fleet = match fleet::without_shoots(&view.reading_context()).await {
         Ok(mut fleet) => {
             fleet.name = Some(view.dashboard.options().landscape.clone());
-            fleet.shoots = shoots.iter().map(|row| fleet::versions_of_row(row)).collect();
+            fleet.shoots = shoots.iter().map(|row| row.versions()).collect();
             // Only users that may read Secrets see it.
             fleet.first_hash_forms = fleet::first_hash_pools(&view.reading_context()).await.unwrap_or_default();
             fleet

@@ -10,6 +10,7 @@ use apimachinery::meta::Time;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::shoot_facts::{is_confined, is_hibernation_enabled};
+use domain::skew::notes::ShootVersions;
 
 use super::texts::{Text, Texts, Words};
 use crate::names::ProfileKey;
@@ -236,6 +237,16 @@ impl ShootRow {
     /// Seed that the Shoot is on, or is scheduled to.
     pub fn placed(&self) -> Option<&Text> {
         self.seed.as_ref().or(self.spec.seed.as_ref())
+    }
+
+    /// Returns the facts about the Shoot that release notes depend on.
+    pub fn versions(&self) -> ShootVersions {
+        ShootVersions {
+            name: self.key(),
+            seed: self.placed().map(ToString::to_string),
+            gardener: self.gardener.to_string(),
+            kubernetes: self.spec.kubernetes.to_string(),
+        }
     }
 
     /// Writes the fields that decide when maintenance is due to an otherwise empty Shoot.

@@ -22,9 +22,7 @@ use crate::manifests::{self, Origin};
 use crate::upgrade::components::Crash;
 
 pub use file::key;
-pub use running::{
-    first_hash_pools, gates, manager_gates, not_started, of_landscape, versions_of, versions_of_row, without_shoots,
-};
+pub use running::{first_hash_pools, gates, manager_gates, not_started, of_landscape, versions_of, without_shoots};
 
 /// Versions of a landscape's components and objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -22,7 +22,6 @@ use serde_json::{Value, json};
 use super::objects::{self, gates_of, gates_of_arguments};
 use super::{Fleet, first_hash_forms};
 use crate::Error;
-use crate::past::rows::ShootRow;
 use crate::read;
 use crate::upgrade::components::{Row, crashes, missing};
 
@@ -196,16 +195,6 @@ pub fn versions_of(shoot: &Shoot) -> ShootVersions {
         seed: seed.cloned(),
         gardener: shoot.status.gardener.version.clone(),
         kubernetes: shoot.spec.kubernetes.version.clone(),
-    }
-}
-
-/// Returns the same facts as [`versions_of`] from a row of a Shoot.
-pub fn versions_of_row(row: &ShootRow) -> ShootVersions {
-    ShootVersions {
-        name: row.key(),
-        seed: row.placed().map(ToString::to_string),
-        gardener: row.gardener.to_string(),
-        kubernetes: row.spec.kubernetes.to_string(),
     }
 }
 
