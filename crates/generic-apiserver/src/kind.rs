@@ -8,7 +8,7 @@ use std::sync::Arc;
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::decode;
 use apimachinery::dynamic::leave_out_zeros;
-use apimachinery::encode::Sections;
+use apimachinery::encode;
 use apimachinery::field::FieldError;
 use apimachinery::meta::ObjectMeta;
 use apimachinery::release::Release;
@@ -16,11 +16,11 @@ use apimachinery::resource::DifferingTrees;
 use apimachinery::schema::{EACH, Emit, Field, Node};
 use apimachinery::{GroupKind, GroupResource, GroupVersionResource, Object};
 use bytes::Bytes;
+use eventlog::Sections;
 use serde_json::{Map, Value};
 
 use crate::registry::{Generation, RequestContext, ScalePaths, Shape, Strategy};
-use crate::storage::partial::{UnknownField, lacks};
-use crate::storage::stored;
+use crate::sections::fields::{UnknownField, lacks};
 
 /// An object whose type only its [`Kind`] knows.
 pub(crate) type AnyObject = dyn Any + Send + Sync;
@@ -80,17 +80,17 @@ impl Names {
     }
 }
 
-/// The operations of a kind.
+/// The operations of a kind, among them the hooks of its strategy.
 ///
 /// Objects that are passed in have the kind's own type: they result from [`Kind::read_tree`], [`Kind::copy`] or the store.
-pub(crate) trait Kind: Send + Sync {
+pub(crate) trait Kind: Strategy<AnyObject> {
     fn names(&self) -> &Names;
     /// Returns the kind in the form of a release.
     fn at(&self, release: Release) -> Arc<dyn Kind>;
     /// True if [`Kind::pruned`] may return something.
     fn prunes(&self) -> bool;
     /// Returns a stored object without the fields that the release of a custom kind does not have; `None`: it has none of these.
-    fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections>;
+    fn pruned(&self, stored: &Sections) -> Option<Sections>;
     fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
     /// Returns a stored object with a merge patch that [`decode::merge_patch`] has pruned.
     fn merged(&self, old: &AnyObject, patch: Value) -> Result<Box<AnyObject>, String>;
@@ -100,7 +100,7 @@ pub(crate) trait Kind: Send + Sync {
     /// the encoded section of everything except metadata and status, if it differs from that of `stored`.
     fn default_served(&self, object: &mut AnyObject, stored: &Sections) -> Option<Bytes>;
     /// Returns the served form of an object that was stored under another schema of the kind; `None`: as stored.
-    fn present(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections>;
+    fn present(&self, stored: &Sections) -> Option<Sections>;
     fn to_tree(&self, object: &AnyObject) -> Value;
     /// [`Object::to_tree_without_entries`].
     fn to_tree_without_entries(&self, object: &AnyObject) -> Value;
@@ -120,23 +120,6 @@ pub(crate) trait Kind: Send + Sync {
     fn copy(&self, object: &AnyObject) -> Box<AnyObject>;
     fn metadata<'a>(&self, object: &'a AnyObject) -> &'a ObjectMeta;
     fn metadata_mut<'a>(&self, object: &'a mut AnyObject) -> &'a mut ObjectMeta;
-    fn default(&self, object: &mut AnyObject);
-    fn prepare_for_create(&self, object: &mut AnyObject, request: &RequestContext);
-    fn validate_create(&self, object: &AnyObject, request: &RequestContext) -> Vec<FieldError>;
-    fn prepare_for_update(&self, object: &mut AnyObject, old: &AnyObject, request: &RequestContext);
-    fn validate_update(&self, object: &AnyObject, old: &AnyObject, request: &RequestContext) -> Vec<FieldError>;
-    /// [`Strategy::validates_long`].
-    fn validates_long(&self) -> bool;
-    fn canonicalize(&self, object: &mut AnyObject);
-    fn warnings(&self, object: &AnyObject, old: Option<&AnyObject>, request: &RequestContext) -> Vec<String>;
-    fn generation(&self) -> Generation;
-    fn allows_unconditional_update(&self) -> bool;
-    fn allows_create_on_update(&self) -> bool;
-    fn keeps_status_on_create(&self) -> bool;
-    fn prepare_for_delete(&self, object: &mut AnyObject, request: &RequestContext);
-    fn holds_deletion(&self, object: &AnyObject) -> bool;
-    fn deletion_grace_seconds(&self, object: &AnyObject, asked: Option<i64>) -> i64;
-    fn returns_deleted_object(&self) -> bool;
 }
 
 /// A kind whose objects have type `O`.
@@ -164,20 +147,32 @@ impl<O, S> Typed<O, S> {
     /// Returns the sections of an object without fields that the row's release does not know. Sections that are shared
     /// with `stored` lack them already, except those of a custom kind: its stored objects are pruned when they are
     /// written.
-    fn known_sections(&self, mut sections: Sections, stored: Option<&Sections>) -> Sections {
+    fn known_sections(&self, encoded: encode::Sections, stored: Option<&Sections>) -> Sections {
+        let mut sections = log_sections(encoded);
         for field in &self.unknown {
-            let is_status = field.part() == 4;
-            let part = |of: &Sections| if is_status { of.status.as_ptr() } else { of.rest.as_ptr() };
-            if !self.names.info.custom && stored.is_some_and(|stored| part(stored) == part(&sections)) {
+            let part = field.part();
+            let is_shared = |stored: &Sections| stored.parts[part].as_ptr() == sections.parts[part].as_ptr();
+            if !self.names.info.custom && stored.is_some_and(is_shared) {
                 continue;
             }
-            let section = if is_status { &mut sections.status } else { &mut sections.rest };
-            if let Some((without, _)) = field.cut(section) {
-                *section = without.into();
+            if let Some((without, _)) = field.cut(&sections.parts[part]) {
+                sections.parts[part] = without.into();
             }
         }
         sections
     }
+}
+
+/// Converts the encoder's sections to the log's.
+fn log_sections(encoded: encode::Sections) -> Sections {
+    let encode::Sections { identity, metadata, managed_fields, rest, status } = encoded;
+    Sections { parts: [identity, metadata, managed_fields, rest, status] }
+}
+
+/// Converts the log's sections to the encoder's.
+fn encoder_sections(stored: &Sections) -> encode::Sections {
+    let [identity, metadata, managed_fields, rest, status] = stored.parts.clone();
+    encode::Sections { identity, metadata, managed_fields, rest, status }
 }
 
 /// Removes the field at a path.
@@ -214,12 +209,10 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
     }
 
     /// Returns a stored object with the defaults of fields that were added later, if it lacks any.
-    fn with_released_defaults(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
+    fn with_released_defaults(&self, stored: &Sections) -> Option<Sections> {
         self.names.info.released_defaults().find(|field| lacks(stored, field))?;
         let mut object = O::from_served(&stored.parts.concat()).ok()?;
-        let [identity, metadata, managed_fields, rest, status] = stored.parts.clone();
-        let sections = Sections { identity, metadata, managed_fields, rest, status };
-        let rest = self.default_served(&mut object, &sections)?;
+        let rest = self.default_served(&mut object, stored)?;
         let mut shown = stored.clone();
         shown.parts[3] = rest;
         Some(shown)
@@ -274,12 +267,12 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         self.names.info.custom && !self.unknown.is_empty()
     }
 
-    fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
+    fn pruned(&self, stored: &Sections) -> Option<Sections> {
         // Fields of other kinds that the release does not have are cut when the log is read.
         if !self.names.info.custom {
             return None;
         }
-        let mut shown: Option<eventlog::Sections> = None;
+        let mut shown: Option<Sections> = None;
         for field in &self.unknown {
             let part = field.part();
             let section = &shown.as_ref().unwrap_or(stored).parts[part];
@@ -323,11 +316,12 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         let object = own_mut::<O>(object);
         let before = object.clone();
         self.strategy.default(object);
-        let rest = self.known_sections(object.encode_change(&before, stored), Some(stored)).rest;
-        (rest != stored.rest).then_some(rest)
+        let encoded = object.encode_change(&before, &encoder_sections(stored));
+        let [.., rest, _] = self.known_sections(encoded, Some(stored)).parts;
+        (rest != stored.parts[3]).then_some(rest)
     }
 
-    fn present(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
+    fn present(&self, stored: &Sections) -> Option<Sections> {
         if !self.names.info.custom {
             return self.with_released_defaults(stored);
         }
@@ -337,7 +331,7 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         let tree = decode::tree(read()?, &self.names.node).map_or_else(|_| read(), |decoded| Some(decoded.tree))?;
         let mut object = O::from_tree(tree).ok()?;
         self.strategy.default(&mut object);
-        let shown = stored::sections(object.encode());
+        let shown = log_sections(object.encode());
         (shown.parts != stored.parts).then_some(shown)
     }
 
@@ -370,7 +364,8 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     }
 
     fn encode_change(&self, object: &AnyObject, old: &AnyObject, stored: &Sections) -> Sections {
-        self.known_sections(own::<O>(object).encode_change(own::<O>(old), stored), Some(stored))
+        let encoded = own::<O>(object).encode_change(own::<O>(old), &encoder_sections(stored));
+        self.known_sections(encoded, Some(stored))
     }
 
     fn empty_tree(&self) -> Value {
@@ -401,7 +396,11 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     fn metadata_mut<'a>(&self, object: &'a mut AnyObject) -> &'a mut ObjectMeta {
         own_mut::<O>(object).metadata_mut()
     }
+}
 
+// A hook that is not forwarded would have the generic behaviour.
+#[warn(clippy::missing_trait_methods)]
+impl<O: Object, S: Strategy<O>> Strategy<AnyObject> for Typed<O, S> {
     fn default(&self, object: &mut AnyObject) {
         self.strategy.default(own_mut(object));
     }

@@ -103,7 +103,7 @@ impl<O: Object> Strategy<O> for Generic {}
 ///     }
 /// }
 /// ```
-pub trait Strategy<O: Object>: Send + Sync + 'static {
+pub trait Strategy<O: ?Sized>: Send + Sync + 'static {
     /// Fills defaults. Runs after decoding, on creation and on update.
     fn default(&self, _object: &mut O) {}
 

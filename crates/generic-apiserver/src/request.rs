@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::num::IntErrorKind;
 
 use apimachinery::field::{FieldError, Path};
+use apimachinery::release::Release;
 use apimachinery::selector::Fields;
 use clock::Instant;
 use http::{Method, Uri};
@@ -13,7 +14,6 @@ use percent_encoding::percent_decode_str;
 use process::User;
 
 use crate::authentication::UserDetails;
-use crate::openapi::DescribedRelease;
 use crate::status::{Failure, Result};
 
 /// Longest name of a field manager, in bytes.
@@ -228,6 +228,17 @@ pub(crate) enum FieldValidation {
     Ignore,
     Warn,
     Strict,
+}
+
+/// Release of the server whose resources are only described here ([`Builder::described`](crate::Builder::described)); an
+/// extension of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DescribedRelease(pub Release);
+
+impl Default for DescribedRelease {
+    fn default() -> Self {
+        Self(Release::UNION)
+    }
 }
 
 /// A request as handlers receive it.

@@ -13,7 +13,6 @@ use process::transport::full;
 use serde_json::json;
 
 use crate::authorization::Question;
-use crate::storage::StoreError;
 
 /// Largest body of a request, in bytes.
 pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -93,18 +92,6 @@ impl From<Status> for Failure {
 impl From<PatchError> for Failure {
     fn from(error: PatchError) -> Self {
         error.to_status().into()
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Closed => Self::Unavailable("the event log cannot be reached".to_owned()),
-            StoreError::Compacted(_) => {
-                Self::Expired("The resourceVersion for the provided list is too old.".to_owned(), None)
-            }
-            StoreError::Future(head) => Self::FutureRevision(head.0 + 1, head),
-        }
     }
 }
 

@@ -6,14 +6,13 @@
 //! 401 instead of a closed connection.
 //!
 //! **Invariants.** Headers of a client that is not a front proxy are ignored, except its token and impersonation, which
-//! [`impersonation`] checks with the authorizer.
+//! [`http`](crate::http) checks with the authorizer.
 //!
 //! **Tour.** [`Authenticator`] is the hook; [`ClientAuthority`] verifies certificates; [`FixedAuthenticator`] uses a
 //! fixed configuration; [`front_proxy`] passes identity between our own servers.
 
 mod certificates;
 pub mod front_proxy;
-pub(crate) mod impersonation;
 
 use std::collections::BTreeMap;
 use std::fmt;

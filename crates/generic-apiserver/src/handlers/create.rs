@@ -18,7 +18,7 @@ use crate::meta;
 use crate::registry::Generation;
 use crate::snapshot::View;
 use crate::status::{Failure, Result};
-use crate::storage::stored::{Stored, sections};
+use crate::storage::stored::Stored;
 
 /// Longest prefix of a generated name.
 const PREFIX: usize = 58;
@@ -72,7 +72,7 @@ impl Scope {
                 };
                 return Err(taken.warned(warnings));
             }
-            let encoded = sections(self.kind.encode(&*object));
+            let encoded = self.kind.encode(&*object);
             if self.context.dry_run {
                 return Ok((self.answer_unstored(201, &*object), warnings));
             }
@@ -152,12 +152,11 @@ impl Scope {
         let meta = self.kind.metadata(object);
         let encoded = self.kind.encode(object);
         if meta.resource_version.is_empty() {
-            let parts = sections(encoded).parts;
-            return crate::status::json_response(code, parts.concat());
+            return crate::status::json_response(code, encoded.parts.concat());
         }
         let revision = meta.resource_version.parse().unwrap_or_default();
         let key = self.key(&meta.name);
-        let stored = Arc::new(Stored::new(&key, eventlog::Revision(revision), sections(encoded)));
+        let stored = Arc::new(Stored::new(&key, eventlog::Revision(revision), encoded));
         self.answer(code, &stored)
     }
 }

@@ -20,7 +20,7 @@ use crate::request::dry_run;
 use crate::snapshot::View;
 use crate::status::{Failure, Result, deleted, json_response, warn};
 use crate::storage::range;
-use crate::storage::stored::{Stored, sections};
+use crate::storage::stored::Stored;
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -151,7 +151,7 @@ impl Scope {
                 }
                 continue;
             }
-            let encoded = sections(self.kind.encode(&*object));
+            let encoded = self.kind.encode(&*object);
             if encoded.parts == stored.sections.parts {
                 return Ok(Deleted::Marked(stored));
             }

@@ -22,6 +22,7 @@ use crate::meta;
 use crate::output;
 use crate::request::Query;
 use crate::status::{Failure, Result, json_response};
+use crate::storage::selection::Selection;
 use crate::storage::stored::Stored;
 use crate::storage::{Map, StoreError, range};
 
@@ -141,7 +142,7 @@ impl Scope {
     }
 
     /// Lists the pages after the first, from the snapshot of the first page.
-    async fn list_rest(&self, selection: &crate::selection::Selection, limit: usize, token: &str) -> Result<Response> {
+    async fn list_rest(&self, selection: &Selection, limit: usize, token: &str) -> Result<Response> {
         let invalid =
             |text: &str| Failure::BadRequest(format!("invalid continue token: continue key is not valid: {text}"));
         let token = Continue::read(token).map_err(|text| invalid(&text))?;
@@ -185,7 +186,7 @@ impl Scope {
 
     fn page(
         &self,
-        selection: &crate::selection::Selection,
+        selection: &Selection,
         map: &Map,
         revision: Revision,
         limit: usize,

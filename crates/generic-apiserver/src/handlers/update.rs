@@ -20,7 +20,7 @@ use crate::registry::Generation;
 use crate::request::FieldValidation;
 use crate::snapshot::View;
 use crate::status::{Failure, Result};
-use crate::storage::stored::{Stored, sections};
+use crate::storage::stored::Stored;
 use crate::{heartbeat, meta};
 
 /// Source of the new object.
@@ -263,9 +263,9 @@ impl Scope {
     /// Encodes the object for storage; raises its generation if the kind's specification changed.
     fn encode_update(&self, object: &mut AnyObject, old: &AnyObject, stored: &Stored) -> eventlog::Sections {
         let before = stored.defaulted_sections();
-        let encoded = sections(self.kind.encode_change(object, old, &before));
+        let encoded = self.kind.encode_change(object, old, &before);
         let standard = self.kind.generation() == Generation::Standard && &*self.context.subresource != "status";
-        if !standard || encoded.parts[3] == before.rest {
+        if !standard || encoded.parts[3] == before.parts[3] {
             return encoded;
         }
         // The pruning of a field that the release does not have any more is not a change of the specification.
@@ -273,7 +273,7 @@ impl Scope {
             return encoded;
         }
         self.kind.metadata_mut(object).generation += 1;
-        sections(self.kind.encode_change(object, old, &before))
+        self.kind.encode_change(object, old, &before)
     }
 
     /// True if nothing keeps a deleted object any more.

@@ -18,7 +18,6 @@ use crate::request::FieldValidation;
 use crate::reviews::user_info;
 use crate::status::{Failure, Result};
 use crate::storage::stored;
-use crate::storage::stored::sections;
 use crate::webhooks::configuration::{Configuration, RequestAttributes, Webhook};
 use crate::webhooks::review::{Decision, decision, question};
 use crate::webhooks::{GROUP, Webhooks};
@@ -238,7 +237,7 @@ impl Scope {
             ))
         };
         let make = || {
-            let encoded = sections(self.kind.encode(&**object));
+            let encoded = self.kind.encode(&**object);
             let mut tree = self.opaque_tree(&**object, &encoded, true)?;
             let patch = opaque::open_for_json_patch(&mut tree, patch, &self.names().node);
             patch::json_patch(&mut tree, &patch)?;

@@ -17,8 +17,8 @@ use rustls_pki_types::CertificateDer;
 
 use super::deadlines::Deadlines;
 use super::metrics::Labels;
-use super::{Shared, guard, gzip, heads, held, indent, stream};
-use crate::authentication::{Credentials, Identity, UserDetails, anonymous, authenticated, front_proxy, impersonation};
+use super::{Shared, guard, gzip, heads, held, impersonation, indent, stream};
+use crate::authentication::{Credentials, Identity, UserDetails, anonymous, authenticated, front_proxy};
 use crate::authorization::Question;
 use crate::request::{Query, Route, Target, verb};
 use crate::status::{Failure, Result};

@@ -23,6 +23,7 @@ mod gzip;
 mod heads;
 mod health;
 mod held;
+mod impersonation;
 mod indent;
 mod metrics;
 mod stream;

@@ -11,7 +11,7 @@
 //! request; they live as long as the server. A document's hash is the SHA-512 of its bytes.
 //!
 //! Resources of another server behind this one are described in the form of that server's release
-//! ([`DescribedRelease`]), kinds of CustomResourceDefinitions in that of the cluster's
+//! ([`DescribedRelease`](crate::DescribedRelease)), kinds of CustomResourceDefinitions in that of the cluster's
 //! ([`Clusters::definitions`](crate::Clusters::definitions)).
 //!
 //! Version 3 is also available as protobuf, for clients that accept nothing else; the hash in URLs is that of the JSON.
@@ -129,17 +129,6 @@ enum Which {
     V2Protobuf,
     V3,
     V3Protobuf,
-}
-
-/// Release of the server whose resources are only described here ([`Builder::described`](crate::Builder::described)); an
-/// extension of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DescribedRelease(pub Release);
-
-impl Default for DescribedRelease {
-    fn default() -> Self {
-        Self(Release::UNION)
-    }
 }
 
 /// Rows of a document, by their index in [`Documents::rows`]: those of the server itself, and those of its delegate.

@@ -15,7 +15,7 @@ pub(crate) mod partial;
 pub(crate) mod present;
 pub(crate) mod renamed;
 pub(crate) mod replay;
-pub(crate) mod splice;
+pub(crate) mod selection;
 pub(crate) mod stored;
 mod view;
 pub(crate) mod watcher;
@@ -38,6 +38,7 @@ use self::stored::{Event, Stored};
 use self::watcher::Watcher;
 use crate::kind::{AnyObject, Kind};
 use crate::observer::{Observed, Observer};
+use crate::status::Failure;
 
 /// Maximum number of changes in the ring of a collection: older ones are in the log.
 const RING: usize = 1024;
@@ -89,6 +90,18 @@ impl From<ReadError> for StoreError {
             ReadError::Compacted(oldest) => Self::Compacted(oldest),
             ReadError::Future(head) => Self::Future(head),
             ReadError::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Closed => Self::Unavailable("the event log cannot be reached".to_owned()),
+            StoreError::Compacted(_) => {
+                Self::Expired("The resourceVersion for the provided list is too old.".to_owned(), None)
+            }
+            StoreError::Future(head) => Self::FutureRevision(head.0 + 1, head),
         }
     }
 }

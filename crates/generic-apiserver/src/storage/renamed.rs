@@ -12,8 +12,8 @@ use apimachinery::catalogue::ResourceInfo;
 use eventlog::{EventLog, Key, Sections};
 use memchr::memmem;
 
-use super::partial::{part_of, renamed};
 use super::view::{self, Lens};
+use crate::sections::fields::{part_of, renamed};
 
 /// Returns the log as servers of these rows see it: the log itself if no field of them was renamed.
 pub(crate) fn view<'a>(

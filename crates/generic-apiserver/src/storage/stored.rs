@@ -11,7 +11,8 @@ use process::transport::Decoded;
 use serde_json::Value;
 
 use crate::kind::{AnyObject, Kind};
-use crate::storage::{lock, splice};
+use crate::sections;
+use crate::storage::lock;
 
 /// Returns the path of an object, a text whose order is the order of lists: `cluster/namespace/name`, the namespace
 /// empty for cluster-scoped objects.
@@ -23,12 +24,6 @@ pub(crate) fn path(cluster: &str, namespace: &str, name: &str) -> String {
     path.push('/');
     path.push_str(name);
     path
-}
-
-/// Converts the encoder's sections to the log's.
-pub(crate) fn sections(encoded: apimachinery::encode::Sections) -> Sections {
-    let apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status } = encoded;
-    Sections { parts: [identity, metadata, managed_fields, rest, status] }
 }
 
 /// One version of an object.
@@ -89,7 +84,7 @@ impl Stored {
         }
         match kind.read_served(&self.bytes()) {
             Ok(mut object) => {
-                if let Some(defaulted) = kind.default_served(&mut *object, &self.encoder_sections()) {
+                if let Some(defaulted) = kind.default_served(&mut *object, &self.sections) {
                     let _ = self.defaulted.set(defaulted);
                 }
                 let object: Arc<AnyObject> = Arc::from(object);
@@ -105,19 +100,13 @@ impl Stored {
         }
     }
 
-    /// Returns the sections as the encoder's, with the defaults that the typed object has: changes are detected
-    /// relative to these.
-    pub(crate) fn defaulted_sections(&self) -> apimachinery::encode::Sections {
-        let mut sections = self.encoder_sections();
+    /// Returns the sections with the defaults that the typed object has: changes are detected relative to these.
+    pub(crate) fn defaulted_sections(&self) -> Sections {
+        let mut sections = self.sections.clone();
         if let Some(defaulted) = self.defaulted.get() {
-            sections.rest = defaulted.clone();
+            sections.parts[3] = defaulted.clone();
         }
         sections
-    }
-
-    fn encoder_sections(&self) -> apimachinery::encode::Sections {
-        let [identity, metadata, managed_fields, rest, status] = self.sections.parts.clone();
-        apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status }
     }
 
     /// True if the typed object is kept.
@@ -180,7 +169,7 @@ impl Stored {
         out.extend_from_slice(identity);
         write_revision(out, self.revision);
         match annotation {
-            Some(annotation) => splice::annotate(out, metadata, annotation, &self.cluster),
+            Some(annotation) => sections::annotate(out, metadata, annotation, &self.cluster),
             None => out.extend_from_slice(metadata),
         }
         for part in rest {
@@ -191,7 +180,7 @@ impl Stored {
     /// Returns `metadata.labels`, read from the bytes.
     pub(crate) fn labels(&self) -> TextMap {
         let metadata = &self.sections.parts[1];
-        let labels = splice::Pairs::new(metadata).find(|(name, ..)| *name == b"labels");
+        let labels = sections::Pairs::new(metadata).find(|(name, ..)| *name == b"labels");
         labels.and_then(|(_, start, end)| serde_json::from_slice(&metadata[start..end]).ok()).unwrap_or_default()
     }
 

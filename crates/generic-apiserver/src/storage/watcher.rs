@@ -9,9 +9,9 @@ use eventlog::Revision;
 use parking_lot::Mutex;
 
 use super::lock;
+use super::selection::Selection;
 use super::stored::{Event, EventType, Stored};
 use crate::kind::Kind;
-use crate::selection::Selection;
 
 /// Maximum number of waiting frames of a watcher, not counting its initial state. A watcher with more is cut; its
 /// client watches again from its last position.

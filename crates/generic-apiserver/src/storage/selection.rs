@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use apimachinery::selector::{Fields, Labels};
 
+use super::stored::Stored;
 use crate::kind::{Kind, Names};
 use crate::status::Failure;
-use crate::storage::stored::Stored;
 
 /// A selection.
 #[derive(Clone, Debug, Default)]

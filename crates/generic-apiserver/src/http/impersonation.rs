@@ -9,7 +9,7 @@ use std::sync::Arc;
 use http::header::{HeaderMap, HeaderName};
 use process::User;
 
-use super::{ANONYMOUS, UNAUTHENTICATED, UserDetails, authenticated};
+use crate::authentication::{ANONYMOUS, UNAUTHENTICATED, UserDetails, authenticated};
 use crate::authorization::{Authorizer, Question};
 use crate::request::decode;
 use crate::status::{Failure, Result};
@@ -25,7 +25,7 @@ const AUTHENTICATION: &str = "authentication.k8s.io";
 ///
 /// # Errors
 /// 400 for groups and the like without a user, 403 from the authorizer.
-pub(crate) fn take(
+pub(super) fn take(
     headers: &mut HeaderMap,
     user: &User,
     cluster: &str,

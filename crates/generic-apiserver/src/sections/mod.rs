@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sections of stored objects, read and changed without decoding them.
 
+pub(crate) mod fields;
+
 use memchr::memchr2;
 
 /// Appends `section` (a sequence of `,"key":value`) with `key: value` among its annotations, which stay sorted.
@@ -71,13 +73,13 @@ fn quote(text: &str) -> String {
 }
 
 /// Pairs of `,"name":value,…`: the name without quotes (escapes kept), begin and end of the value.
-pub(super) struct Pairs<'a> {
+pub(crate) struct Pairs<'a> {
     text: &'a [u8],
     at: usize,
 }
 
 impl<'a> Pairs<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Self {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0 }
     }
 
