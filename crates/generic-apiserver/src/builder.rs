@@ -9,16 +9,16 @@ use apimachinery::catalogue::ResourceInfo;
 use apimachinery::release::Release;
 use apimachinery::schema::Node;
 use apimachinery::{DynamicObject, Object};
-use clock::{Clock, Random};
+use clock::Clock;
 use eventlog::EventLog;
 use process::Transport;
 
 use crate::admission::Plugin;
 use crate::authentication::Authenticator;
 use crate::authorization::{AllowAll, Authorizer};
+use crate::backend::{Backend, Foundation, Scheme};
 use crate::clusters::{Clusters, FixedClusters};
 use crate::delegates::Delegates;
-use crate::handlers::{Backend, Scheme};
 use crate::http::{Health, Metrics};
 use crate::kind::{Kind, Typed};
 use crate::observer::Observer;
@@ -30,24 +30,6 @@ use crate::subresource::Subresource;
 use crate::views::{self, Renamed, View};
 use crate::webhooks::Names;
 use crate::webhooks::{WebhookCaller, Webhooks};
-
-/// Log, clocks and randomness that a server depends on.
-#[derive(Clone, Debug)]
-pub struct Foundation {
-    /// Log that holds the state.
-    pub log: Arc<dyn EventLog>,
-    /// Landscape time.
-    pub clock: Clock,
-    /// Wall time, for time-outs of watches.
-    pub wall: Clock,
-    /// Keyed randomness, for uids and generated names.
-    pub random: Random,
-    /// Id of the writer; two servers that write to one log have different ids.
-    pub writer: u64,
-    /// Bytes of objects in recent changes that the server keeps in memory, which speeds up continued lists and watches from
-    /// past revisions. Usually [`RECENT_BYTES`].
-    pub recent_bytes: usize,
-}
 
 /// Parts of the process that serves the log, for a server in the same process.
 pub struct Local {

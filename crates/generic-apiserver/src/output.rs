@@ -9,8 +9,8 @@ use bytes::Bytes;
 use eventlog::Revision;
 use serde_json::{Value, json};
 
-use crate::handlers::Scope;
 use crate::negotiation::Form;
+use crate::scope::Scope;
 use crate::status::Result;
 use crate::storage::stored::{self, EventType, Stored};
 use crate::storage::watcher::Occasion;
@@ -86,7 +86,7 @@ fn json_list(scope: &Scope, objects: &[Arc<Stored>], metadata: &Value) -> Bytes 
             out.push(b',');
         }
         if names.info.custom {
-            write_object(scope, object, &mut out);
+            scope.write(object, &mut out);
         } else {
             object.write_item(&mut out, scope.annotation());
         }
@@ -95,23 +95,9 @@ fn json_list(scope: &Scope, objects: &[Arc<Stored>], metadata: &Value) -> Bytes 
     out.into()
 }
 
-fn write_object(scope: &Scope, object: &Stored, out: &mut Vec<u8>) {
-    match scope.annotation() {
-        Some(annotation) => object.write_annotated(out, annotation),
-        None => object.write(out),
-    }
-}
-
-/// Returns the object's tree as it is served.
-pub(crate) fn tree(scope: &Scope, object: &Stored) -> Value {
-    let mut out = Vec::with_capacity(object.size());
-    write_object(scope, object, &mut out);
-    serde_json::from_slice(&out).unwrap_or_default()
-}
-
 /// `PartialObjectMetadata` of an object.
 pub(crate) fn partial(scope: &Scope, object: &Stored, version: &str) -> Value {
-    let mut tree = tree(scope, object);
+    let mut tree = scope.tree(object);
     json!({
         "kind": "PartialObjectMetadata",
         "apiVersion": format!("meta.k8s.io/{version}"),

@@ -9,8 +9,7 @@ use chrono::{DateTime, Utc};
 use eventlog::Revision;
 use serde_json::{Value, json};
 
-use crate::handlers::Scope;
-use crate::output;
+use crate::scope::Scope;
 use crate::status::{Failure, Result};
 use crate::storage::stored::Stored;
 
@@ -135,7 +134,7 @@ fn definitions(columns: &[Column]) -> Value {
 }
 
 fn row(scope: &Scope, object: &Stored, columns: &[Column], version: &str, include: Include) -> Value {
-    tree_row(output::tree(scope, object), columns, ages_at(scope), version, include)
+    tree_row(scope.tree(object), columns, ages_at(scope), version, include)
 }
 
 /// The instant up to which ages are counted: now, unless the request names another with `agesAt`.

@@ -2,7 +2,6 @@
 //! Handlers of the verbs.
 
 mod apply;
-mod backend;
 mod create;
 mod delete;
 mod draft;
@@ -19,44 +18,26 @@ use std::sync::Arc;
 
 use apimachinery::{Status, validation};
 use bytes::Bytes;
-use chrono::{DateTime, Utc};
-use eventlog::{Actor, Key};
+use eventlog::Actor;
 use futures::future::BoxFuture;
 use http::header::{ACCEPT, USER_AGENT};
 use process::Response;
 
-pub(crate) use self::backend::{Backend, Scheme};
 use self::draft::{Draft, Expected};
 use crate::admission::Reads;
-use crate::kind::{AnyObject, Kind, Names};
+use crate::backend::Backend;
+use crate::kind::Names;
 use crate::negotiation::{self, Form};
 use crate::output;
 use crate::registry::RequestContext;
 use crate::request::{Call, ResourcePath};
 use crate::routes::Row;
+use crate::scope::Scope;
 use crate::snapshot::View;
 use crate::status::{Failure, Result, json_response, warn};
-use crate::storage::CollectionId;
-use crate::storage::selection::Selection;
-use crate::storage::stored::{self, Stored};
+use crate::storage::stored::Stored;
 use crate::subresource::{Facts, Subresource, SubresourceRequest};
 use crate::table::Include;
-use crate::views;
-
-/// A request for one resource.
-pub(crate) struct Scope {
-    pub(crate) server: Arc<Backend>,
-    pub(crate) call: Call,
-    pub(crate) path: ResourcePath,
-    pub(crate) id: CollectionId,
-    pub(crate) kind: Arc<dyn Kind>,
-    /// Views of the kind, which name fields in another way.
-    pub(crate) views: Arc<[Arc<views::View>]>,
-    /// View through which the request is made.
-    pub(crate) via: Option<Arc<views::View>>,
-    pub(crate) context: RequestContext,
-    pub(crate) form: Form,
-}
 
 /// Answers a request for a resource; `hook` answers for the subresource, if the server has one for it.
 pub(crate) async fn handle(
@@ -153,7 +134,7 @@ impl Scope {
             return Err(Failure::NoSuchMethod);
         }
         self.context.dry_run = self.call.query.dry_run("CreateOptions")?;
-        let object = output::tree(&self, &*self.stored(&self.path.name)?);
+        let object = self.tree(&*self.stored(&self.path.name)?);
         let Draft { tree: body, warnings } = if body.iter().all(u8::is_ascii_whitespace) {
             Draft { tree: serde_json::Value::Null, warnings: Vec::new() }
         } else {
@@ -174,56 +155,6 @@ impl Scope {
         let mut response = answer.await?;
         warn(&mut response, &warnings);
         Ok(response)
-    }
-
-    pub(crate) fn names(&self) -> &Names {
-        self.kind.names()
-    }
-
-    /// Returns the cluster of the request; `None`: all clusters.
-    pub(crate) fn cluster(&self) -> Option<&str> {
-        (self.call.route.cluster != "*").then_some(self.call.route.cluster.as_str())
-    }
-
-    pub(crate) fn annotation(&self) -> Option<&'static str> {
-        let annotation = self.server.cluster_annotation;
-        (self.call.route.cluster == "*" && !annotation.is_empty()).then_some(annotation)
-    }
-
-    pub(crate) fn selection(&self) -> Result<Selection> {
-        let query = &self.call.query;
-        let (labels, fields) = (query.text("labelSelector"), query.text("fieldSelector"));
-        Selection::new(self.cluster(), &self.path.namespace, labels, fields, self.names())
-    }
-
-    /// Path of an object in the request's cluster and namespace.
-    pub(crate) fn object_path(&self, name: &str) -> String {
-        stored::path(&self.call.route.cluster, &self.path.namespace, name)
-    }
-
-    pub(crate) fn stored(&self, name: &str) -> Result<Arc<Stored>> {
-        let found = self.server.store.get(self.id, &self.object_path(name));
-        found.ok_or_else(|| Failure::NotFound(self.names().group_resource.clone(), name.to_owned()))
-    }
-
-    pub(crate) fn decoded(&self, stored: &Arc<Stored>) -> Result<Arc<AnyObject>> {
-        let object = self.server.store.decoded(stored, &*self.kind);
-        object.ok_or_else(|| Failure::Internal("the stored object cannot be read".to_owned()))
-    }
-
-    /// Returns a stored object without the fields that its kind does not have; `None`: it has none of these.
-    pub(crate) fn shown(&self, stored: &Stored) -> Option<Stored> {
-        let sections = self.kind.pruned(&stored.sections)?;
-        Some(Stored::new(&stored.key(&self.names().log_resource), stored.revision, sections))
-    }
-
-    pub(crate) fn key(&self, name: &str) -> Key {
-        Key {
-            cluster: self.call.route.cluster.as_str().into(),
-            resource: self.names().log_resource.clone(),
-            namespace: self.path.namespace.as_str().into(),
-            name: name.into(),
-        }
     }
 
     fn actor(&self) -> Arc<Actor> {
@@ -250,10 +181,6 @@ impl Scope {
             }
             Form::Table(_) | Form::Partial(_) => json_response(code, output::object(self, stored)),
         }
-    }
-
-    pub(crate) fn now(&self) -> DateTime<Utc> {
-        self.context.now
     }
 }
 

@@ -4,10 +4,30 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use clock::{Clock, Random};
+use eventlog::EventLog;
+
 use crate::admission::Plugin;
-use crate::builder::Foundation;
 use crate::storage::{CollectionId, Store};
 use crate::webhooks::Webhooks;
+
+/// Log, clocks and randomness that a server depends on.
+#[derive(Clone, Debug)]
+pub struct Foundation {
+    /// Log that holds the state.
+    pub log: Arc<dyn EventLog>,
+    /// Landscape time.
+    pub clock: Clock,
+    /// Wall time, for time-outs of watches.
+    pub wall: Clock,
+    /// Keyed randomness, for uids and generated names.
+    pub random: Random,
+    /// Id of the writer; two servers that write to one log have different ids.
+    pub writer: u64,
+    /// Bytes of objects in recent changes that the server keeps in memory, which speeds up continued lists and watches from
+    /// past revisions. Usually [`RECENT_BYTES`](crate::RECENT_BYTES).
+    pub recent_bytes: usize,
+}
 
 /// The kinds that the server can decode.
 pub(crate) struct Scheme {
