@@ -18,12 +18,12 @@ use crate::authentication::Authenticator;
 use crate::authorization::{AllowAll, Authorizer};
 use crate::backend::{Backend, Foundation, Scheme};
 use crate::clusters::{Clusters, FixedClusters};
-use crate::delegates::Delegates;
 use crate::http::{Health, Metrics};
 use crate::kind::{Kind, Typed};
 use crate::observer::Observer;
 use crate::registry::{Generic, Shape, Strategy};
 use crate::routes::{Routes, Row};
+use crate::server::delegates::Delegates;
 use crate::server::{Inner, Server};
 use crate::storage::{CollectionId, Observers, Store, partial, present, renamed};
 use crate::subresource::Subresource;
@@ -269,7 +269,7 @@ impl Builder {
         let rows = kinds.into_iter().zip(is_served).enumerate().filter(|(_, (_, is_served))| *is_served);
         let rows =
             rows.map(|(index, (kind, _))| Row { id: CollectionId(index), kind, views: [].into(), via: None }).collect();
-        let routes = Routes::new(rows, self.views, self.reviews, self.subresources);
+        let routes = Routes::new(self.clusters, rows, self.views, self.reviews, self.subresources);
         let documents = routes.documents(self.described);
         Server(Arc::new(Inner {
             backend: Arc::new(Backend {
@@ -287,7 +287,6 @@ impl Builder {
             release: self.release,
             authorizer: self.authorizer,
             authenticator: self.authenticator,
-            clusters: self.clusters,
             health: self.health,
             metrics: self.metrics,
             delegates: Delegates::default(),

@@ -4,12 +4,20 @@
 //! **Invariants.** The name of the product that runs on it appears in no identifier. No reconcile loops. One file
 //! chooses HTTP codes. A read never returns data older than the log's head at the request's arrival.
 //!
-//! **Tour.** [`Builder`] creates a [`Server`]; `routes` lists its resources; `handlers` implements the verbs, and
-//! `handlers::write` the append of an object to the log; [`registry`] defines the hooks of a kind; [`admission`] the
-//! chain of checks; [`observer`] notification of changes; [`clusters`] logical clusters; `delegates` servers of custom
-//! resources; [`authentication`] the users of requests; [`authorization`] their permissions; [`http`] the HTTPS front
-//! end; `openapi` schemas of kinds for clients; [`protobuf`] bodies in protobuf; [`validator`] the guarantees of every
-//! watch.
+//! **Tour.** Modules know only those above them in this list.
+//!
+//! * [`authentication`]: users of requests; [`authorization`]: their permissions; `status`: failures; `request`: path,
+//!   query and verb; `sections`: stored objects as text; [`protobuf`]: messages.
+//! * [`registry`]: the hooks of a kind; [`admission`]: the chain of checks; [`subresource`]: hooks of subresources;
+//!   [`clusters`]: logical clusters; [`observer`]: notification of changes.
+//! * `kind`: a kind without its type; `storage`: the fold of the log; `snapshot`: its reads for admission; `negotiation`,
+//!   `bodies`, [`views`]: forms of requests and responses; [`webhooks`].
+//! * `scope`: the resource of a request and its objects; `table`, `output`: responses.
+//! * `openapi`: schemas of kinds for clients; `reviews`; `routes`: the resources of a server; [`discovery`].
+//! * `handlers`: the verbs, and in `handlers::write` the append of an object to the log.
+//! * [`http`]: the HTTPS front end; [`server`]: a [`Server`], and in `server::delegates` servers of custom resources behind
+//!   it; [`Builder`].
+//! * [`validator`]: the guarantees of every watch.
 //!
 //! Managed fields are a section of stored objects; `handlers::ownership` decides which objects have them.
 
@@ -17,9 +25,9 @@ pub mod admission;
 pub mod authentication;
 pub mod authorization;
 mod backend;
+mod bodies;
 mod builder;
 pub mod clusters;
-mod delegates;
 pub mod discovery;
 mod handlers;
 mod heartbeat;
@@ -47,7 +55,6 @@ mod table;
 pub mod validator;
 pub mod views;
 pub mod webhooks;
-mod yaml;
 
 pub use admission::{Attributes, Operation, Plugin, Reads};
 pub use authentication::Authenticator;

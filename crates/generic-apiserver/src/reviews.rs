@@ -12,16 +12,16 @@
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Time;
+use clock::Clock;
 use http::Method;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use process::{Response, User};
 use serde_json::{Value, json};
 
-use crate::authentication::{Credentials, Identity, Unauthorized, UserDetails, authenticated};
-use crate::authorization::{Decision, Question};
+use crate::authentication::{Authenticator, Credentials, Identity, Unauthorized, UserDetails, authenticated};
+use crate::authorization::{Authorizer, Decision, Question};
 use crate::negotiation::{self, Form, Input, input, unsupported_body};
 use crate::request::{Call, ResourcePath};
-use crate::server::Inner;
 use crate::status::{Failure, Result, json_response};
 
 /// A served review.
@@ -31,7 +31,9 @@ pub(crate) struct Review {
 
 /// Answers a request for a review.
 pub(crate) async fn answer(
-    server: &Inner,
+    authorizer: &dyn Authorizer,
+    authenticator: Option<&dyn Authenticator>,
+    wall: &Clock,
     call: &Call,
     path: &ResourcePath,
     review: &Review,
@@ -55,9 +57,9 @@ pub(crate) async fn answer(
     let mut tree = read(call, info, body)?;
     let status = match info.kind {
         "SelfSubjectReview" => json!({ "userInfo": user_info(&call.user, &call.details) }),
-        "TokenReview" => token(server, call, &tree["spec"]).await,
-        "SelfSubjectRulesReview" => rules(server, call, &tree["spec"])?,
-        _ => access(server, call, path, info, &tree["spec"])?,
+        "TokenReview" => token(authenticator, wall, call, &tree["spec"]).await,
+        "SelfSubjectRulesReview" => rules(authorizer, call, &tree["spec"])?,
+        _ => access(authorizer, call, path, info, &tree["spec"])?,
     };
     tree["apiVersion"] = json!(apimachinery::resource::group_version(info.group, info.version));
     tree["kind"] = json!(info.kind);
@@ -107,15 +109,15 @@ pub(crate) fn user_info(user: &User, details: &UserDetails) -> Value {
     info
 }
 
-async fn token(server: &Inner, call: &Call, spec: &Value) -> Value {
+async fn token(authenticator: Option<&dyn Authenticator>, wall: &Clock, call: &Call, spec: &Value) -> Value {
     let token = spec["token"].as_str().unwrap_or_default();
-    let Some(authenticator) = &server.authenticator else { return json!({ "user": {} }) };
+    let Some(authenticator) = authenticator else { return json!({ "user": {} }) };
     let credentials = Credentials {
         cluster: &call.route.cluster,
         certificates: &[],
         bearer_token: (!token.is_empty()).then_some(token),
         now: call.now,
-        wall: server.backend.foundation.wall.now(),
+        wall: wall.now(),
     };
     let asked = spec["audiences"].as_array().into_iter().flatten();
     let audiences: Vec<String> = asked.filter_map(Value::as_str).map(str::to_owned).collect();
@@ -137,12 +139,12 @@ async fn token(server: &Inner, call: &Call, spec: &Value) -> Value {
     }
 }
 
-fn rules(server: &Inner, call: &Call, spec: &Value) -> Result<Value> {
+fn rules(authorizer: &dyn Authorizer, call: &Call, spec: &Value) -> Result<Value> {
     let namespace = spec["namespace"].as_str().unwrap_or_default();
     if namespace.is_empty() {
         return Err(Failure::BadRequest("no namespace on request".to_owned()));
     }
-    let rules = server.authorizer.rules(&call.user, &call.route.cluster, namespace);
+    let rules = authorizer.rules(&call.user, &call.route.cluster, namespace);
     let list = |rules: &[(Vec<String>, Value)]| -> Vec<Value> {
         let filled = |(verbs, rest): &(Vec<String>, Value)| {
             let mut rule = rest.clone();
@@ -171,7 +173,13 @@ fn rules(server: &Inner, call: &Call, spec: &Value) -> Result<Value> {
     }))
 }
 
-fn access(server: &Inner, call: &Call, path: &ResourcePath, info: &ResourceInfo, spec: &Value) -> Result<Value> {
+fn access(
+    authorizer: &dyn Authorizer,
+    call: &Call,
+    path: &ResourcePath,
+    info: &ResourceInfo,
+    spec: &Value,
+) -> Result<Value> {
     let at = Path::new("spec");
     let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let mut errors = Vec::new();
@@ -217,6 +225,6 @@ fn access(server: &Inner, call: &Call, path: &ResourcePath, info: &ResourceInfo,
         name: &name,
         path: &asked,
     };
-    let Decision { allowed, reason } = server.authorizer.explain(&question);
+    let Decision { allowed, reason } = authorizer.explain(&question);
     Ok(if reason.is_empty() { json!({ "allowed": allowed }) } else { json!({ "allowed": allowed, "reason": reason }) })
 }

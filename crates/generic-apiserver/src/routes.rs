@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Resources of a server: stored resources, other versions of them, reviews, and hooks of subresources.
 //!
-//! [`Clusters`](crate::Clusters) decides which of them a cluster serves; this module finds the one that answers a
+//! [`Clusters`] decides which of them a cluster serves; this module finds the one that answers a
 //! request, by group, version and plural name.
 
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ use apimachinery::catalogue::ResourceInfo;
 use apimachinery::release::Release;
 use parking_lot::Mutex;
 
+use crate::clusters::Clusters;
 use crate::kind::Kind;
 use crate::openapi::{Described, Documents};
 use crate::request::ResourcePath;
@@ -58,6 +59,8 @@ impl Served {
 
 /// All resources of a server.
 pub(crate) struct Routes {
+    /// The logical clusters, and the resources that each serves.
+    pub(crate) clusters: Arc<dyn Clusters>,
     rows: BTreeMap<Key, Row>,
     views: BTreeMap<Key, Arc<View>>,
     reviews: BTreeMap<Key, Arc<Review>>,
@@ -70,6 +73,7 @@ pub(crate) struct Routes {
 impl Routes {
     /// Creates the routes; of several for one place the last one counts.
     pub(crate) fn new(
+        clusters: Arc<dyn Clusters>,
         rows: Vec<Row>,
         views: Vec<View>,
         reviews: Vec<ResourceInfo>,
@@ -84,6 +88,7 @@ impl Routes {
             (own, row)
         };
         Self {
+            clusters,
             rows: rows.into_iter().map(with_views).collect(),
             views,
             reviews: reviews.into_iter().map(|info| (key(&info), Arc::new(Review { info }))).collect(),
@@ -103,17 +108,13 @@ impl Routes {
         Documents::new(rows.chain(views).chain(others), self.reviews.values().map(|review| review.info.clone()))
     }
 
-    /// Returns the resource of a path among those that `serves` accepts, each in its release.
-    pub(crate) fn find(
-        &self,
-        path: &ResourcePath,
-        serves: impl Fn(&ResourceInfo) -> bool,
-        release: impl Fn(&ResourceInfo) -> Release,
-    ) -> Option<Served> {
+    /// Returns the resource that answers for a path in a cluster, in its release; `all`: as for [`Routes::shows`].
+    pub(crate) fn find(&self, cluster: &str, path: &ResourcePath, all: bool) -> Option<Served> {
         let key = (path.group.as_str(), path.version.as_str(), path.plural.as_str());
+        let serves = |info: &ResourceInfo| self.shows(cluster, info, all);
         if let Some(row) = self.rows.get(&key) {
             let info = &row.kind.names().info;
-            return serves(info).then(|| Served::Row(self.at(row, release(info))));
+            return serves(info).then(|| Served::Row(self.at(row, self.release_of(cluster, info))));
         }
         if let Some(view) = self.views.get(&key) {
             let row = self.rows.get(&self::key(&view.target))?;
@@ -122,6 +123,18 @@ impl Routes {
         }
         let review = self.reviews.get(&key)?;
         serves(&review.info).then(|| Served::Review(review.clone()))
+    }
+
+    /// True if a cluster serves a resource; `all`: also if its release lacks the resource.
+    pub(crate) fn shows(&self, cluster: &str, info: &ResourceInfo, all: bool) -> bool {
+        let is_served = all || info.life.releases.contain(self.release_of(cluster, info));
+        is_served && self.clusters.serves(cluster, info)
+    }
+
+    /// Returns the release in which a cluster serves a resource.
+    fn release_of(&self, cluster: &str, info: &ResourceInfo) -> Release {
+        let definitions = || self.clusters.definitions(cluster).filter(|_| info.custom && info.differs_by_release());
+        definitions().unwrap_or(info.release)
     }
 
     /// Returns the row in the form of a release.

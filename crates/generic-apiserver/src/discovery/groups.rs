@@ -4,7 +4,7 @@
 use apimachinery::catalogue::ResourceInfo;
 
 use crate::kind::is_part;
-use crate::server::Inner;
+use crate::routes::Routes;
 
 const VERBS: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const READ_VERBS: &[&str] = &["get", "list"];
@@ -70,17 +70,17 @@ pub(super) struct Subresource<'a> {
     pub(super) verbs: &'a [&'a str],
 }
 
-/// Returns the groups that a cluster serves, by `server` itself and its delegate; `all`: also those that their releases lack.
-pub(super) fn groups<'a>(server: &'a Inner, delegate: Option<&'a Inner>, cluster: &str, all: bool) -> Vec<Group<'a>> {
-    let served = |server: &'a Inner| {
+/// Returns the groups that a cluster serves, by a server itself and its delegate; `all`: also those that their releases lack.
+pub(super) fn groups<'a>(own: &'a Routes, delegate: Option<&'a Routes>, cluster: &str, all: bool) -> Vec<Group<'a>> {
+    let served = |routes: &'a Routes| {
         let verbs = |info: &ResourceInfo| if info.read_only { READ_VERBS } else { VERBS };
-        let resources = server.routes.resources().map(move |info| (server, info, verbs(info)));
-        let reviews = server.routes.reviews().map(move |info| (server, info, &["create"][..]));
-        resources.chain(reviews).filter(move |(_, info, _)| server.shows(cluster, info, all))
+        let resources = routes.resources().map(move |info| (routes, info, verbs(info)));
+        let reviews = routes.reviews().map(move |info| (routes, info, &["create"][..]));
+        resources.chain(reviews).filter(move |(_, info, _)| routes.shows(cluster, info, all))
     };
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for (server, info, verbs) in std::iter::once(server).chain(delegate).flat_map(served) {
-        let resource = Resource { info, verbs, subresources: subresources(server, info) };
+    for (routes, info, verbs) in std::iter::once(own).chain(delegate).flat_map(served) {
+        let resource = Resource { info, verbs, subresources: subresources(routes, info) };
         let group =
             entry(&mut groups, |group| group.name == info.group, || Group { name: info.group, versions: Vec::new() });
         let version = entry(
@@ -108,7 +108,7 @@ fn entry<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T
     &mut list[index]
 }
 
-fn subresources<'a>(server: &'a Inner, info: &'a ResourceInfo) -> Vec<Subresource<'a>> {
+fn subresources<'a>(routes: &'a Routes, info: &'a ResourceInfo) -> Vec<Subresource<'a>> {
     let own = |name: &'a str, verbs: &'a [&'a str]| Subresource {
         name,
         group: info.group,
@@ -117,9 +117,9 @@ fn subresources<'a>(server: &'a Inner, info: &'a ResourceInfo) -> Vec<Subresourc
         verbs,
     };
     let mut all: Vec<Subresource<'a>> = Vec::new();
-    let served = |name: &&&str| server.routes.subresource(info, name).is_some() || is_part(name) && info.serves(name);
+    let served = |name: &&&str| routes.subresource(info, name).is_some() || is_part(name) && info.serves(name);
     for name in info.subresources.iter().filter(served) {
-        all.push(match server.routes.subresource(info, name) {
+        all.push(match routes.subresource(info, name) {
             Some(hook) => {
                 let facts = hook.facts();
                 Subresource { name, group: facts.group, version: facts.version, kind: facts.kind, verbs: facts.verbs }

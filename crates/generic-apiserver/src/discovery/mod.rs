@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Non-resource paths: discovery in both forms, version, health, metrics.
+//! Discovery in both forms, and the version.
 //!
 //! ```text
 //! rows, views, reviews ─▶ groups ─┬▶ classic      APIVersions, APIGroupList, APIGroup, APIResourceList
@@ -21,29 +21,24 @@ use serde::Serialize;
 use crate::clusters::Cluster;
 use crate::negotiation::discovery_form;
 use crate::request::Call;
-use crate::server::Inner;
+use crate::routes::Routes;
 use crate::status::json_response;
 
 pub use merge::{ExtensionGroup, ExtensionVersion, merge};
 
 use groups::groups;
 
-/// True if a path below a cluster requests the server's health.
-pub(crate) fn is_health(path: &str) -> bool {
-    matches!(path.split('/').nth(1), Some("healthz" | "livez" | "readyz"))
-}
-
-/// Answers a request; `None`: the path is not served.
-pub(crate) fn answer(server: &Inner, call: &Call, cluster: Option<&Cluster>) -> Option<Response> {
+/// Answers a request from the routes of a server and of its delegate; `None`: the path is not served. `all`: resources
+/// that their releases lack are shown, too.
+pub(crate) fn answer(
+    routes: &Routes,
+    delegate: Option<&Routes>,
+    call: &Call,
+    cluster: Option<&Cluster>,
+    all: bool,
+) -> Option<Response> {
     let segments: Vec<&str> = call.route.path.split('/').skip(1).collect();
-    match segments.as_slice() {
-        ["healthz" | "livez" | "readyz", ..] => return server.health.answer(&segments, &call.query),
-        ["metrics"] => return server.metrics.as_ref().map(crate::http::Metrics::answer),
-        _ => {}
-    }
-    let delegate = server.delegates.of(&call.route.cluster);
-    let all = server.is_asked_by_own(call);
-    let groups = groups(server, delegate.as_deref(), &call.route.cluster, all);
+    let groups = groups(routes, delegate, &call.route.cluster, all);
     let form = discovery_form(call.header(ACCEPT));
     let known = call.header(IF_NONE_MATCH);
     let tree = match segments.as_slice() {

@@ -20,11 +20,12 @@ use super::ownership::ClientEntries;
 use super::update::Source;
 use super::write::Made;
 use super::{Scope, warn};
+use crate::bodies::yaml;
 use crate::kind::AnyObject;
+use crate::meta;
 use crate::request::FieldValidation;
 use crate::status::{Failure, Result};
 use crate::storage::stored::Stored;
-use crate::{meta, yaml};
 
 /// The manager whose applies take over from client-side apply.
 const KUBECTL: &str = "kubectl";

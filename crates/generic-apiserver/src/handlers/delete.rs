@@ -132,8 +132,8 @@ impl Scope {
             self.check_preconditions(&*old, options)?;
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
             let mut seen = self.kind.copy(&*old);
-            self.admit(Operation::Delete, name, &mut *seen, Some(&*old), &mut view)?;
             let change = Change { operation: Operation::Delete, name, old: Some(&*old) };
+            self.admit(change, &mut *seen, &mut view)?;
             self.mutate(change, &mut seen, warnings).await?;
             self.validate(change, &mut *seen, &mut view, warnings)?;
             self.review(change, &*seen, warnings).await?;

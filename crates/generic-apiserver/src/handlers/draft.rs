@@ -10,12 +10,12 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
 use super::Scope;
+use crate::bodies::protobuf::summary;
+use crate::bodies::yaml;
 use crate::kind::{AnyObject, Names};
 use crate::negotiation::{Input, input, unsupported_body};
-use crate::protobuf::body::summary;
 use crate::request::FieldValidation;
 use crate::status::{Failure, Result};
-use crate::yaml;
 
 /// A decoded body and its warnings.
 pub(super) struct Draft {

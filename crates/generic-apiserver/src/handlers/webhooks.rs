@@ -25,7 +25,7 @@ use crate::webhooks::{GROUP, Webhooks};
 /// Counter for the uids of reviews.
 static REVIEWS: AtomicU64 = AtomicU64::new(0);
 
-/// Change that webhooks review.
+/// Change that admission reviews.
 #[derive(Clone, Copy)]
 pub(super) struct Change<'a> {
     pub(super) operation: Operation,

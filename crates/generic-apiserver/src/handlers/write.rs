@@ -129,8 +129,9 @@ impl Scope {
         if old.is_none() {
             self.check_namespace(name, view)?;
         }
-        self.admit(operation, name, &mut *object, old, view)?;
-        self.mutate(ReviewedChange { operation, name, old }, &mut object, warnings).await?;
+        let change = ReviewedChange { operation, name, old };
+        self.admit(change, &mut *object, view)?;
+        self.mutate(change, &mut object, warnings).await?;
         warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
 
         let (name, marks) = match old {
@@ -143,8 +144,9 @@ impl Scope {
         self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
         warnings.extend(self.check(&name, &mut *object, old, marks)?);
 
-        self.validate(ReviewedChange { operation, name: &name, old }, &mut *object, view, warnings)?;
-        self.review(ReviewedChange { operation, name: &name, old }, &*object, warnings).await?;
+        let change = ReviewedChange { operation, name: &name, old };
+        self.validate(change, &mut *object, view, warnings)?;
+        self.review(change, &*object, warnings).await?;
         Ok((name, object, managed))
     }
 
@@ -222,10 +224,8 @@ impl Scope {
 
     fn attributes<'a>(
         &'a self,
-        operation: Operation,
-        name: &'a str,
+        ReviewedChange { operation, name, old }: ReviewedChange<'a>,
         object: &'a mut AnyObject,
-        old: Option<&'a AnyObject>,
     ) -> Attributes<'a> {
         Attributes {
             operation,
@@ -239,15 +239,8 @@ impl Scope {
     }
 
     /// The mutating phase of the admission chain.
-    pub(super) fn admit(
-        &self,
-        operation: Operation,
-        name: &str,
-        object: &mut AnyObject,
-        old: Option<&AnyObject>,
-        view: &mut View<'_>,
-    ) -> Result<()> {
-        let mut attributes = self.attributes(operation, name, object, old);
+    pub(super) fn admit(&self, change: ReviewedChange<'_>, object: &mut AnyObject, view: &mut View<'_>) -> Result<()> {
+        let mut attributes = self.attributes(change, object);
         for plugin in &self.server.plugins {
             plugin.admit(&mut attributes, &mut Reads(view))?;
         }
@@ -257,12 +250,12 @@ impl Scope {
     /// The validating phase of the admission chain, with the warnings of every plugin up to the first refusal.
     pub(super) fn validate(
         &self,
-        ReviewedChange { operation, name, old }: ReviewedChange<'_>,
+        change: ReviewedChange<'_>,
         object: &mut AnyObject,
         view: &mut View<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<()> {
-        let mut attributes = self.attributes(operation, name, object, old);
+        let mut attributes = self.attributes(change, object);
         for plugin in &self.server.plugins {
             plugin.validate(&mut attributes, &mut Reads(view))?;
             warnings.extend(plugin.warnings(&mut attributes, &mut Reads(view)));

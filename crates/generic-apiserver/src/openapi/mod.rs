@@ -12,7 +12,7 @@
 //!
 //! Resources of another server behind this one are described in the form of that server's release
 //! ([`DescribedRelease`](crate::DescribedRelease)), kinds of CustomResourceDefinitions in that of the cluster's
-//! ([`Clusters::definitions`](crate::Clusters::definitions)).
+//! ([`Clusters::definitions`]).
 //!
 //! Version 3 is also available as protobuf, for clients that accept nothing else; the hash in URLs is that of the JSON.
 //!
@@ -33,6 +33,7 @@ use apimachinery::catalogue::ResourceInfo;
 use apimachinery::release::Release;
 use apimachinery::schema::Node;
 use bytes::Bytes;
+use clock::Clock;
 use http::Method;
 use http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, EXPIRES, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION, VARY,
@@ -44,8 +45,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha512};
 
 use self::definitions::{Definitions, Dialect};
+use crate::clusters::Clusters;
 use crate::request::Call;
-use crate::server::Inner;
 use crate::status::{Failure, Result};
 
 const JSON: &str = "application/json";
@@ -298,18 +299,22 @@ fn key(group: &str, version: &str) -> String {
     if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") }
 }
 
-/// Answers a request; `None` for a path outside of OpenAPI, or a group and version that are not served.
+/// Answers a request from a server's own documents and those of its delegate; `None` for a path outside of OpenAPI, or a group and version that are not served.
 ///
 /// # Errors
 /// Another method than GET or HEAD; 406 when no clause of `Accept` can be satisfied.
-pub(crate) fn answer(server: &Inner, call: &Call) -> Result<Option<Response>> {
+pub(crate) fn answer(
+    own: &Documents,
+    delegated: Option<&Documents>,
+    clusters: &dyn Clusters,
+    wall: &Clock,
+    call: &Call,
+) -> Result<Option<Response>> {
     let Some(rest) = call.route.path.strip_prefix("/openapi/") else { return Ok(None) };
-    let delegate = server.delegates.of(&call.route.cluster);
-    let delegated = delegate.as_ref().map(|delegate| &delegate.documents);
-    let definitions = server.clusters.definitions(&call.route.cluster);
+    let definitions = clusters.definitions(&call.route.cluster);
     let releases = Releases { elsewhere: call.described.0, definitions };
-    let documents = Sources { own: &server.documents, delegated, releases };
-    let versions = documents.versions(|row| server.clusters.serves(&call.route.cluster, row));
+    let documents = Sources { own, delegated, releases };
+    let versions = documents.versions(|row| clusters.serves(&call.route.cluster, row));
     let segments: Vec<&str> = rest.split('/').collect();
     let wanted = match segments.as_slice() {
         ["v2"] => None,
@@ -356,7 +361,7 @@ pub(crate) fn answer(server: &Inner, call: &Call) -> Result<Option<Response>> {
         return Ok(Some(moved(&format!("/clusters/{cluster}{path}?hash={}", document.hash))));
     }
     let mut response = show();
-    let until = server.backend.foundation.wall.now() + KEEP;
+    let until = wall.now() + KEEP;
     set(&mut response, CACHE_CONTROL, "public, immutable");
     set(&mut response, EXPIRES, &until.format("%a, %d %b %Y %H:%M:%S GMT").to_string());
     Ok(Some(response))

@@ -16,7 +16,6 @@
 //! group.
 
 pub mod answer;
-pub(crate) mod body;
 mod wire;
 
 use std::collections::BTreeSet;

@@ -12,8 +12,8 @@ use http::Method;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::json;
 
-use super::{Envelope, MEDIA_TYPE, is_known};
 use crate::negotiation::{media, unsupported_body};
+use crate::protobuf::{Envelope, MEDIA_TYPE, is_known};
 use crate::request::Call;
 use crate::status::{Failure, Result};
 use crate::subresource::Facts;
@@ -43,7 +43,7 @@ impl From<Facts> for Expected {
 ///
 /// # Errors
 /// 415 for a kind that has no message; 400 for an invalid message, with upstream's text.
-pub(crate) fn read(call: &mut Call, expected: impl FnOnce() -> Expected, body: Bytes) -> Result<Bytes> {
+pub(super) fn read(call: &mut Call, expected: impl FnOnce() -> Expected, body: Bytes) -> Result<Bytes> {
     // A patch in protobuf is refused where patches are read.
     let is_other = matches!(call.method, Method::GET | Method::HEAD | Method::PATCH);
     if media(call.header(CONTENT_TYPE)) != MEDIA_TYPE || is_other {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The server: handles requests from path to response, and offers operations to its owner.
 
+pub(crate) mod delegates;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,18 +21,18 @@ use process::participant::LineCounts;
 use process::transport::{Body, ResponseFuture};
 use process::{Offload, Request, Response, Tasks, Transport, User, Work};
 
+use self::delegates::Delegates;
 use crate::admission::Reads;
 use crate::authentication::front_proxy::Stamp;
 use crate::authentication::{Authenticator, UserDetails, anonymous};
 use crate::authorization::{Authorizer, Question, is_known};
 use crate::backend::Backend;
-use crate::clusters::{Cluster, Clusters};
-use crate::delegates::Delegates;
+use crate::bodies::{self, yaml};
+use crate::clusters::Cluster;
 use crate::discovery;
 use crate::handlers;
 use crate::http::{Health, Metrics};
 use crate::openapi::{self, Documents};
-use crate::protobuf;
 use crate::request::{Call, DescribedRelease, Query, ResourcePath, Route, Target, verb};
 use crate::reviews;
 use crate::routes::{Routes, Served};
@@ -39,7 +41,6 @@ use crate::status::{BODY_LIMIT, Failure, Result};
 use crate::storage::stored;
 use crate::webhooks::services::Services;
 use crate::webhooks::{Endpoint, NoEndpoint, ServiceReference};
-use crate::yaml;
 
 /// Size of a body in bytes above which it is read, and its request answered, on threads other than the serving ones:
 /// this takes some milliseconds.
@@ -58,7 +59,6 @@ pub(crate) struct Inner {
     pub(crate) release: Release,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
-    pub(crate) clusters: Arc<dyn Clusters>,
     pub(crate) health: Health,
     pub(crate) metrics: Option<Metrics>,
     /// Delegates: servers behind this one.
@@ -281,13 +281,10 @@ impl Inner {
                 let cluster = match self.cluster(&call.route.cluster) {
                     Ok(cluster) => cluster,
                     // Health is the server's own, and every client may request it.
-                    Err(_) if !is_known(&call.user) && discovery::is_health(&call.route.path) => None,
+                    Err(_) if !is_known(&call.user) && is_health(&call.route.path) => None,
                     Err(failure) => return Err(failure),
                 };
-                if let Some(response) = openapi::answer(self, &call)? {
-                    return Ok(response);
-                }
-                match discovery::answer(self, &call, cluster.as_ref()) {
+                match self.other(&call, cluster.as_ref())? {
                     Some(_) if !reads(&call.method) && is_routed(&call.route.path) => Err(Failure::NoSuchMethod),
                     Some(response) => Ok(response),
                     None => Err(self.missing(&call.route)),
@@ -321,6 +318,26 @@ impl Inner {
         }
     }
 
+    /// Answers a request for a path of no resource; `None`: the path is not served.
+    fn other(&self, call: &Call, cluster: Option<&Cluster>) -> Result<Option<Response>> {
+        let delegate = self.delegates.of(&call.route.cluster);
+        let delegate = delegate.as_deref();
+        let documents = delegate.map(|delegate| &delegate.documents);
+        let wall = &self.backend.foundation.wall;
+        if let Some(response) = openapi::answer(&self.documents, documents, &*self.routes.clusters, wall, call)? {
+            return Ok(Some(response));
+        }
+        let segments: Vec<&str> = call.route.path.split('/').skip(1).collect();
+        Ok(match segments.as_slice() {
+            ["healthz" | "livez" | "readyz", ..] => self.health.answer(&segments, &call.query),
+            ["metrics"] => self.metrics.as_ref().map(Metrics::answer),
+            _ => {
+                let all = self.is_asked_by_own(call);
+                discovery::answer(&self.routes, delegate.map(|delegate| &delegate.routes), call, cluster, all)
+            }
+        })
+    }
+
     /// Returns the kind of work of a request that takes long, or `None`; `body`: length of its body in bytes.
     fn work(&self, call: &Call, path: &ResourcePath, served: &Served, body: usize) -> Option<Work> {
         let (Served::Row(row) | Served::View(_, row)) = served else { return (body > LONG).then_some(Work::Body) };
@@ -345,15 +362,18 @@ impl Inner {
         let watch = call.verb(&path) == "watch";
         let info = served.info();
         let yaml = yaml::wanted(&mut call, watch, !info.custom)?;
-        let body = yaml::read(&mut call, body)?;
         // The body of a subresource may be of another kind than its object.
         let hook = self.routes.subresource(&info, &path.subresource);
         let expected = || hook.as_ref().map_or_else(|| (&info).into(), |hook| hook.facts().into());
-        let body = protobuf::body::read(&mut call, expected, body)?;
+        let body = bodies::to_json(&mut call, expected, body)?;
         let backend = &self.backend;
         let answered = match served {
             Served::Row(row) => handlers::handle(backend, call, path, row, hook, body).await,
-            Served::Review(review) => reviews::answer(&self, &call, &path, &review, &body).await,
+            Served::Review(review) => {
+                let (authorizer, authenticator) = (&*self.authorizer, self.authenticator.as_deref());
+                let wall = &backend.foundation.wall;
+                reviews::answer(authorizer, authenticator, wall, &call, &path, &review, &body).await
+            }
             Served::View(view, row) => {
                 let body = view.enter(&mut call, &mut path, body)?;
                 let hook = self.routes.subresource(&row.kind.names().info, &path.subresource);
@@ -372,8 +392,8 @@ impl Inner {
         if name == "*" {
             return Ok(None);
         }
-        let mut view = Snapshot::new(&self.backend.store, self.clusters.home());
-        match self.clusters.get(name, &Reads(&mut view)) {
+        let mut view = Snapshot::new(&self.backend.store, self.routes.clusters.home());
+        match self.routes.clusters.get(name, &Reads(&mut view)) {
             Some(cluster) => Ok(Some(cluster)),
             None => Err(Failure::NoSuchCluster(name.to_owned())),
         }
@@ -381,11 +401,11 @@ impl Inner {
 
     /// Returns the server that answers for a path in a cluster, and its resource.
     fn serving(self: &Arc<Self>, cluster: &str, path: &ResourcePath, all: bool) -> Option<(Arc<Self>, Served)> {
-        if let Some(served) = self.served(cluster, path, all) {
+        if let Some(served) = self.routes.find(cluster, path, all) {
             return Some((self.clone(), served));
         }
         let delegate = self.delegates.of(cluster)?;
-        let served = delegate.served(cluster, path, all)?;
+        let served = delegate.routes.find(cluster, path, all)?;
         Some((delegate, served))
     }
 
@@ -398,32 +418,15 @@ impl Inner {
             _ => None,
         };
         let mut known = self.routes.resources().chain(self.routes.reviews());
-        let is_typed =
-            |row: &ResourceInfo| group == Some(row.group) && !row.custom && self.shows(&route.cluster, row, false);
+        let is_typed = |row: &ResourceInfo| {
+            group == Some(row.group) && !row.custom && self.routes.shows(&route.cluster, row, false)
+        };
         if known.any(is_typed) { Failure::NoSuchResource } else { Failure::NoSuchPath }
-    }
-
-    /// Returns the resource that answers for a path in a cluster.
-    fn served(&self, cluster: &str, path: &ResourcePath, all: bool) -> Option<Served> {
-        let release = |info: &ResourceInfo| self.release_of(cluster, info);
-        self.routes.find(path, |info| self.shows(cluster, info, all), release)
-    }
-
-    /// True if a cluster serves a resource; `all`: also if its release lacks the resource.
-    pub(crate) fn shows(&self, cluster: &str, info: &ResourceInfo, all: bool) -> bool {
-        let is_served = all || info.life.releases.contain(self.release_of(cluster, info));
-        is_served && self.clusters.serves(cluster, info)
-    }
-
-    /// Returns the release in which a cluster serves a resource.
-    fn release_of(&self, cluster: &str, info: &ResourceInfo) -> Release {
-        let definitions = || self.clusters.definitions(cluster).filter(|_| info.custom && info.differs_by_release());
-        definitions().unwrap_or(info.release)
     }
 
     /// True if the client is a component or a command of the landscape itself. These are written for the newest release and
     /// use its resources regardless of the served release.
-    pub(crate) fn is_asked_by_own(&self, call: &Call) -> bool {
+    fn is_asked_by_own(&self, call: &Call) -> bool {
         let agent = call.header(USER_AGENT).split('/').next().unwrap_or_default();
         call.user.component.is_some()
             || &*call.user.name == "system:apiserver"
@@ -458,7 +461,7 @@ impl Inner {
         let allowed = self.authorizer.authorize(&question).map_err(|reason| Failure::denied(&question, &reason));
         // The version of a cluster reveals that the cluster exists.
         let shows = path.is_none() && route.path.trim_end_matches('/') == "/version";
-        if shows && !is_known(user) && !self.clusters.is_public(&route.cluster) {
+        if shows && !is_known(user) && !self.routes.clusters.is_public(&route.cluster) {
             return Err(Failure::denied(&question, ""));
         }
         allowed
@@ -472,6 +475,11 @@ fn reads(method: &Method) -> bool {
 /// True if a non-resource path supports certain methods only; others, such as health, ignore the method.
 fn is_routed(path: &str) -> bool {
     matches!(path.split('/').nth(1), Some("api" | "apis" | "version"))
+}
+
+/// True if a path below a cluster requests the server's health.
+fn is_health(path: &str) -> bool {
+    matches!(path.split('/').nth(1), Some("healthz" | "livez" | "readyz"))
 }
 
 async fn read(body: Body) -> Result<Bytes> {

@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 use parking_lot::RwLock;
 use serde_json::Value;
 
-use crate::server::{Inner, Server};
+use super::{Inner, Server};
 use crate::storage::range;
 
 /// The delegates of a server, by cluster.

@@ -21,7 +21,7 @@ use crate::status::{Failure, Result};
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Converts a YAML body to JSON and changes the headers accordingly.
-pub(crate) fn read(call: &mut Call, body: Bytes) -> Result<Bytes> {
+pub(super) fn read(call: &mut Call, body: Bytes) -> Result<Bytes> {
     if body.is_empty() || !is_sent(call) {
         return Ok(body);
     }
