@@ -8,7 +8,8 @@ use http::Method;
 use process::Context;
 use serde::Deserialize;
 
-use crate::api::{ApiResource, Error};
+use crate::api::ApiResource;
+use crate::error::Error;
 use crate::{decode, request};
 
 /// A served resource, without its subresources.

@@ -15,8 +15,8 @@ use std::task::{Context, Poll};
 use api::constants::annotation;
 use apimachinery::meta::ObjectMeta;
 
-use crate::api::Error;
 use crate::decode::Readable;
+use crate::error::Error;
 
 /// An object that can be read from an API server.
 pub(crate) trait Object: Any + fmt::Debug + Send + Sync {

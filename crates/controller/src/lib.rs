@@ -13,10 +13,12 @@
 //! of a process.
 
 pub mod api;
+mod cache;
 pub mod decode;
 mod difference;
 pub mod discovery;
 mod erased;
+mod error;
 pub mod leadership;
 pub mod queue;
 pub mod recorder;
@@ -25,9 +27,11 @@ mod request;
 pub mod runner;
 mod store;
 
-pub use self::api::{Api, ApiResource, Error, ListOptions, Patch, WatchEvent, WatchStream};
-pub use self::decode::{DecodeCache, PartialObject, Readable};
+pub use self::api::{Api, ApiResource, ListOptions, Patch, WatchEvent, WatchStream};
+pub use self::cache::DecodeCache;
+pub use self::decode::{PartialObject, Readable};
 pub use self::difference::merge_patch;
+pub use self::error::Error;
 pub use self::queue::{ObjectKey, QueueHandle, Requeue};
 pub use self::recorder::{Action, EventType, ObjectRef, Recorder};
 pub use self::reflector::{Change, Index, Reflector, Store};

@@ -17,9 +17,10 @@ use clock::TimerClass;
 use futures::future::{self, Either};
 use process::Context;
 
-use crate::api::{Api, Endpoint, Error, Frame, ListOptions, Page};
+use crate::api::{Api, Endpoint, Frame, ListOptions, Page};
 use crate::decode::Readable;
 use crate::erased::{Object, Shared};
+use crate::error::Error;
 use crate::queue::ObjectKey;
 use crate::store::AnyStore;
 pub use crate::store::{Change, Index, Store};

@@ -13,8 +13,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use process::transport::Decoded;
 use process::{Body, Context, Response, TransportError, transport};
 
-use crate::api::Error;
 use crate::erased::{Reader, Shared};
+use crate::error::Error;
 
 /// Characters that are not escaped in the value of a query: the unreserved ones of RFC 3986.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

@@ -16,8 +16,9 @@ use futures::Stream;
 use futures::stream::FuturesUnordered;
 use process::Context;
 
-use crate::api::{Api, Error, ListOptions};
+use crate::api::{Api, ListOptions};
 use crate::decode::Readable;
+use crate::error::Error;
 use crate::queue::{Failure, ObjectKey, QueueHandle, Requeue, Wait};
 use crate::reflector::{Change, Reflector, Store};
 use crate::store::AnyStore;

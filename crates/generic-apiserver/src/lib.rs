@@ -4,7 +4,7 @@
 //! **Invariants.** The name of the product that runs on it appears in no identifier. No reconcile loops. One file
 //! chooses HTTP codes. A read never returns data older than the log's head at the request's arrival.
 //!
-//! **Tour.** Modules know only those above them in this list.
+//! **Tour.** A module knows only modules of its own and earlier lines, and no two know each other.
 //!
 //! * [`authentication`]: users of requests; [`authorization`]: their permissions; `status`: failures; `request`: path,
 //!   query and verb; `sections`: stored objects as text; [`protobuf`]: messages.

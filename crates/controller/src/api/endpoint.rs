@@ -17,7 +17,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::{ApiResource, Error, JSON, ListOptions, PAGE, Patch};
-use crate::decode::{self, DecodeCache, PartialObject, Readable as _};
+use crate::cache::DecodeCache;
+use crate::decode::{self, PartialObject, Readable as _};
 use crate::erased::{Answering, Reader, Shared};
 use crate::queue::ObjectKey;
 use crate::request;

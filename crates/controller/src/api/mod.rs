@@ -2,10 +2,9 @@
 //! A typed client for one kind in one scope of one logical cluster.
 //!
 //! **Tour.** This file has the requests for any kind; `write` writes whole objects of typed kinds; `endpoint` is the
-//! untyped client; [`Error`] the reason of a failure.
+//! untyped client.
 
 mod endpoint;
-mod error;
 mod write;
 
 use std::borrow::Cow;
@@ -21,9 +20,9 @@ use process::Context;
 use serde_json::Value;
 
 pub(crate) use self::endpoint::{Endpoint, Frame, Frames, Page};
-pub use self::error::Error;
 use crate::decode::Readable;
 use crate::erased::{Reader, TypedAnswer, owned, typed};
+use crate::error::Error;
 use crate::queue::ObjectKey;
 use crate::request;
 

@@ -18,7 +18,7 @@ use parking_lot::{Mutex, MutexGuard};
 use process::Context;
 use serde_json::{Value, json};
 
-use crate::api::Error;
+use crate::error::Error;
 use crate::request;
 
 /// Type of an Event.
