@@ -9,8 +9,8 @@
 //!
 //! **Tour.** [`definition`] the object itself; [`schema`] structural OpenAPI v3; `structural` its validation;
 //! [`version`] the data with which a server serves a version; `defaults`, `validation` and `rules` process objects.
-//! Cost of rules: `cost` estimates it for a definition, `metering` limits it for an object; `declared` has the sizes
-//! that a schema allows.
+//! `rule` compiles a rule. Cost of rules: `cost` estimates it for a definition, `metering` limits it for an object;
+//! `declared` has the sizes that a schema allows.
 //!
 //! **Invariants.** No input panics. The served form of a definition depends on its specification only: two equal
 //! specifications are served by one row.
@@ -27,6 +27,7 @@ pub mod definition;
 mod intern;
 mod metering;
 mod pattern;
+mod rule;
 mod rules;
 pub mod schema;
 mod structural;
@@ -36,5 +37,6 @@ pub mod version;
 
 pub use definition::{Conflict, Definition};
 pub use intern::intern;
+pub use rule::Rule;
 pub use schema::Schema;
 pub use version::CustomVersion;

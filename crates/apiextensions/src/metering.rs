@@ -456,7 +456,7 @@ mod tests {
     use super::*;
 
     fn environment() -> std::sync::Arc<Env> {
-        crate::rules::ENVIRONMENT.clone()
+        crate::rule::ENVIRONMENT.clone()
     }
 
     /// Evaluates an expression with a list of `count` numbers; returns result and cost.

@@ -1,113 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rules in the Common Expression Language (`x-kubernetes-validations`).
+//! Evaluation of the rules of a schema (`x-kubernetes-validations`) for a value.
 //!
 //! `self` is the value to which a rule is attached, `oldSelf` its old value; a rule that uses `oldSelf` applies to
 //! changes only. Items of lists have an old value if their list identifies them by keys.
 //!
 //! Source: k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel/validation.go.
 
-use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use apimachinery::field::{FieldError, Path};
-use cel::common::ast::IdedExpr;
 use cel::objects::{Key, Map, OptionalValue};
-use cel::{Context, Env, Value as Cel, extensions};
+use cel::{Context, Value as Cel};
 use serde_json::Value;
 
-use crate::cost;
-use crate::declared::Declared;
 use crate::metering::{self, PER_CALL, PER_OBJECT};
-use crate::schema::{Rule, Schema};
+use crate::rule::{Compiled, ENVIRONMENT, Rule, with_stack};
+use crate::schema::Schema;
 
-/// Environment with the functions that rules may call.
-pub(crate) static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
-    let mut environment = Env::stdlib();
-    for extension in [extensions::strings, extensions::lists, extensions::math, metering::functions] {
-        if let Err(error) = environment.add_extension(extension) {
-            panic!("the extensions of the library fit its environment: {error}");
-        }
-    }
-    Arc::new(environment)
-});
-
-/// Maximum length of an expression, in bytes: it bounds the cost of an expression without loops.
-const LONGEST: usize = 4096;
-/// Length of an expression in bytes up to which its nesting always fits on a thread's stack.
-const SHORT: usize = 512;
-/// Size of the stack for a longer one, in bytes: one that is only nesting takes a kilobyte for each of its bytes.
-const STACK: usize = 16 << 20;
 /// Maximum length of a text that an expression computes, in bytes.
 const LONGEST_MESSAGE: usize = 5 << 10;
 /// Number of values whose conversion for rules costs one unit.
 const CONVERSIONS: u64 = 10;
 
 const NO_BUDGET: &str = "failed due to running out of cost budget, no further validation rules will be run";
-
-/// Runs the parsing or evaluation of expressions of at most `length` bytes on a sufficiently large stack.
-fn with_stack<T>(length: usize, work: impl FnOnce() -> T) -> T {
-    if length > SHORT { stacker::grow(STACK, work) } else { work() }
-}
-
-/// A rule that can be evaluated.
-pub(crate) struct Compiled {
-    /// The rule as it was written.
-    pub(crate) rule: IdedExpr,
-    /// The expression of its message as it was written.
-    pub(crate) message: Option<IdedExpr>,
-    /// Rule and message with payments, for evaluation.
-    metered: (IdedExpr, Option<IdedExpr>),
-    /// Length of the longer expression.
-    length: usize,
-    /// True if it uses the old value.
-    is_transition: bool,
-    is_old_optional: bool,
-}
-
-impl fmt::Debug for Compiled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Compiled").field("is_transition", &self.is_transition).finish_non_exhaustive()
-    }
-}
-
-impl Compiled {
-    /// Returns the largest cost of one evaluation of an expression for a value of a type.
-    pub(crate) fn estimate(&self, expression: &IdedExpr, declared: &Declared) -> u64 {
-        with_stack(self.length, || cost::estimate(expression, declared, self.is_old_optional))
-    }
-}
-
-impl Rule {
-    /// Compiles rule and message expression.
-    ///
-    /// # Errors
-    /// The rule, or its message expression, is not an expression.
-    pub(crate) fn compile(&self) -> Result<Arc<Compiled>, String> {
-        let length = self.rule.len().max(self.message_expression.len());
-        let parsed = |text: &str| {
-            if text.len() > LONGEST {
-                return Err(format!("an expression may not be longer than {LONGEST} bytes"));
-            }
-            ENVIRONMENT.parser().parse(text).map_err(|error| error.to_string())
-        };
-        let metered = |expression: &IdedExpr| metering::metered(expression, &["self", "oldSelf"]);
-        let make = || {
-            let rule = parsed(&self.rule)?;
-            let is_transition = rule.references().has_variable("oldSelf");
-            let message =
-                if self.message_expression.is_empty() { None } else { Some(parsed(&self.message_expression)?) };
-            let metered = (metered(&rule), message.as_ref().map(metered));
-            let is_old_optional = self.optional_old_self;
-            Ok(Arc::new(Compiled { rule, message, metered, length, is_transition, is_old_optional }))
-        };
-        self.compiled.get_or_init(|| with_stack(length, make)).clone()
-    }
-
-    /// Returns the text of the rule in messages about its evaluation.
-    fn shown(&self) -> &str {
-        if self.message.is_empty() { self.rule.trim() } else { self.message.trim() }
-    }
-}
 
 /// A value and its old value in the form for rules; each is converted when a rule first needs it.
 struct Activation<'a> {
@@ -321,6 +236,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::rule::LONGEST;
 
     #[track_caller]
     fn check(schema: &Value, value: &Value, old: Option<&Value>, expected: &[&str]) {

@@ -4,13 +4,13 @@
 //! Source: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/v1/types_jsonschema.go, pkg/apiserver/schema.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::pattern::{LARGEST, Pattern};
-use crate::rules::Compiled;
+use crate::rule::Rule;
 
 /// A schema of values. Fields are those of `JSONSchemaProps`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -101,26 +101,6 @@ pub enum Additional {
     Any(bool),
     /// Values of this schema.
     Schema(Box<Schema>),
-}
-
-/// A rule in the Common Expression Language.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Rule {
-    /// Expression over `self` and `oldSelf`; must be true.
-    pub rule: String,
-    /// Text of a violation; empty: the rule itself.
-    pub message: String,
-    /// Expression that computes the text of a violation.
-    pub message_expression: String,
-    /// `FieldValueInvalid` (default), `FieldValueForbidden`, `FieldValueRequired`, `FieldValueDuplicate`.
-    pub reason: String,
-    /// Path of the invalid field, relative to the rule: `.spec.replicas`.
-    pub field_path: String,
-    /// True if the rule also applies to new values, although it uses old ones.
-    pub optional_old_self: bool,
-    #[serde(skip)]
-    pub(crate) compiled: OnceLock<Result<Arc<Compiled>, String>>,
 }
 
 impl Schema {

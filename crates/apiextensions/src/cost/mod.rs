@@ -10,6 +10,7 @@ use apimachinery::field::{FieldError, Path};
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
 
 use crate::declared::{Declared, KEY, Kind, REQUEST};
+use crate::rule::{Compiled, with_stack};
 use crate::schema::{Additional, Schema};
 
 /// Cost limit of an expression, for all values of an object together.
@@ -75,10 +76,10 @@ impl Costs {
             for (index, rule) in schema.rules.iter().enumerate() {
                 let Ok(compiled) = rule.compile() else { continue };
                 let path = path.child("x-kubernetes-validations").index(index);
-                let cost = compiled.estimate(&compiled.rule, declared).saturating_mul(count);
+                let cost = estimate(&compiled, &compiled.rule, declared).saturating_mul(count);
                 self.observe("estimated rule cost", cost, path.child("rule"));
                 if let Some(message) = &compiled.message {
-                    let cost = compiled.estimate(message, declared);
+                    let cost = estimate(&compiled, message, declared);
                     self.observe("estimated messageExpression cost", cost, path.child("messageExpression"));
                 }
             }
@@ -108,9 +109,10 @@ impl Costs {
     }
 }
 
-/// Returns the largest cost of one evaluation of an expression for a value of a type.
-pub(crate) fn estimate(expression: &IdedExpr, declared: &Declared, is_old_optional: bool) -> u64 {
-    Estimator { root: declared, is_old_optional, variables: Vec::new() }.node(expression).cost
+/// Returns the largest cost of one evaluation of an expression of a rule for a value of a type.
+fn estimate(rule: &Compiled, expression: &IdedExpr, declared: &Declared) -> u64 {
+    let mut estimator = Estimator { root: declared, is_old_optional: rule.is_old_optional, variables: Vec::new() };
+    with_stack(rule.length, || estimator.node(expression).cost)
 }
 
 /// Bounds of a number of items, entries or bytes.

@@ -8,9 +8,9 @@ use super::*;
 /// Returns the cost of a rule for a value of a schema.
 fn cost(schema: &Value, rule: &str) -> u64 {
     let schema = Schema::of(schema).expect("a schema");
-    let rule = crate::schema::Rule { rule: rule.to_owned(), ..Default::default() };
+    let rule = crate::rule::Rule { rule: rule.to_owned(), ..Default::default() };
     let compiled = rule.compile().expect("a rule");
-    compiled.estimate(&compiled.rule, &Declared::of(&schema, false).expect("a type"))
+    estimate(&compiled, &compiled.rule, &Declared::of(&schema, false).expect("a type"))
 }
 
 fn item(type_: &str) -> Value {
