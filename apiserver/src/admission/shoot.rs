@@ -224,7 +224,7 @@ fn judge(
         let (group, plural, name) = (Shoot::GROUP, Shoot::PLURAL, shoot.metadata.name.as_str());
         let target = Target { group, plural, subresource: "binding", namespace: &namespace, name };
         if !access.may(request, "update", target) {
-            let user = apimachinery::status::quote(&request.user.name);
+            let user = apimachinery::go::quote(&request.user.name);
             let text = format!("user {user} is not allowed to set .spec.seedName for \"shoots\"");
             return Err(Refusal::Forbidden(text));
         }

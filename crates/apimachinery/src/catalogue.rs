@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One row of a table of resources: everything that a server, a client and a command need to handle a kind.
 
+use crate::object::Object;
 use crate::release::{Release, Releases};
-use crate::resource::{GroupKind, GroupResource, Object, Resource};
+use crate::resource::{GroupKind, GroupResource, Resource};
 use crate::schema::{self, Change, Node};
 
 /// A served resource.

@@ -5,9 +5,9 @@ use serde::de::Error as _;
 use serde_json::{Map, Value};
 
 use crate::encode::{self, Body, Sections};
+use crate::merge::merge_patch;
 use crate::meta::ObjectMeta;
-use crate::patch::merge_patch;
-use crate::resource::{DifferingTrees, Object, metadata_tree};
+use crate::object::{DifferingTrees, Object, metadata_tree};
 use crate::schema::{Emit, Field, Node};
 use crate::wire;
 

@@ -9,13 +9,10 @@
 //!
 //! No function here has a type parameter for a kind: fields are written as [`crate::wire`] does it.
 
-mod go;
-
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-pub use self::go::write_go;
-pub(crate) use self::go::{write_text, write_tree};
+use crate::go::{write_text, write_tree};
 use crate::meta::ObjectMeta;
 use crate::resource::Resource;
 use crate::wire::{self, Fields};

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::go;
+
 /// A path to a field, `spec.provider.workers[0].name`; keys of maps are `labels[key]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(String);
@@ -166,11 +168,11 @@ impl fmt::Display for FieldError {
 /// as compact JSON.
 fn render(value: impl serde::Serialize) -> String {
     match serde_json::to_value(&value) {
-        Ok(serde_json::Value::String(text)) => crate::status::quote(&text),
+        Ok(serde_json::Value::String(text)) => go::quote(&text),
         Ok(_) => {
             // Not from the tree: a struct keeps the order of its fields.
             let mut out = Vec::new();
-            crate::encode::write_go(&mut out, &value);
+            go::write_json(&mut out, &value);
             String::from_utf8(out).unwrap_or_default()
         }
         Err(_) => String::new(),

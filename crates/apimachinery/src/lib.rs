@@ -6,9 +6,9 @@
 //!
 //! **Invariants.** No tokio, no HTTP, no clock, no randomness; no noun of Gardener. Nothing here panics on input.
 //!
-//! **Tour.** [`meta`] the shared types of every kind; [`resource`] the traits of a kind; [`schema`] the tree that
+//! **Tour.** [`meta`] the shared types of every kind; [`resource`] the trait of a typed kind, [`object`] of any; [`schema`] the tree that
 //! describes a type; [`decode`] bytes to a pruned tree to a typed value; [`encode`] a typed value to the bytes that are
-//! stored and served; [`field`] paths and errors; [`status`] `metav1.Status`; [`selector`] labels and fields; [`wire`]
+//! stored and served; [`go`] texts in Go's form; [`field`] paths and errors; [`status`] `metav1.Status`; [`selector`] labels and fields; [`wire`]
 //! values without their types; [`validation`] the grammars of names and labels; [`fields`] managed fields and
 //! server-side apply; [`patch`] JSON, merge and strategic merge patch; [`opaque`] texts in trees; [`dynamic`] objects
 //! known by schema only.
@@ -23,7 +23,10 @@ pub mod encode;
 pub mod field;
 pub mod fields;
 pub mod fnv;
+pub mod go;
+mod merge;
 pub mod meta;
+pub mod object;
 pub mod opaque;
 pub mod patch;
 pub mod release;
@@ -35,5 +38,6 @@ pub mod validation;
 pub mod wire;
 
 pub use dynamic::DynamicObject;
-pub use resource::{GroupKind, GroupResource, GroupVersionKind, GroupVersionResource, Object, Resource};
+pub use object::Object;
+pub use resource::{GroupKind, GroupResource, GroupVersionKind, GroupVersionResource, Resource};
 pub use status::Status;

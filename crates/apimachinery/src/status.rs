@@ -6,6 +6,7 @@ use std::fmt::{self, Write as _};
 use api_derive::api_type;
 
 use crate::field::FieldError;
+use crate::go::{quote, write_json};
 use crate::resource::{GroupKind, GroupResource};
 
 /// `metav1.Status`. As an error it displays its message.
@@ -293,38 +294,10 @@ impl Status {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"#.to_vec();
         let start = out.len();
-        crate::encode::write_go(&mut out, self);
+        write_json(&mut out, self);
         out.remove(start); // the opening brace, which the head has already
         out
     }
-}
-
-/// Quotes a text like Go's `%q`.
-pub fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{b}' => out.push_str("\\v"),
-            '\u{c}' => out.push_str("\\f"),
-            other if (other as u32) < 0x80 && other.is_control() => {
-                let _ = write!(out, "\\x{:02x}", other as u32);
-            }
-            other if other.is_control() => {
-                let _ = write!(out, "\\u{:04x}", other as u32);
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
 }
 
 impl fmt::Display for Status {

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use api::cluster::{self, ClusterName};
 use api::kubernetes::rbac::{ClusterRole, ClusterRoleBinding, GROUP, PolicyRule, Role, RoleBinding, RoleRef};
 use apimachinery::Resource;
-use apimachinery::status::quote;
+use apimachinery::go::quote;
 use domain::rbac::seed::graph::{self, Vertex};
 use domain::rbac::seed::{self, Relations};
 use domain::rbac::subject::{Whom, whom};

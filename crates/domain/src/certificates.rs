@@ -98,7 +98,7 @@ pub fn needed_right(
     fields: &Map<String, Value>,
     old: &Map<String, Value>,
 ) -> Option<(&'static str, String)> {
-    let quoted = apimachinery::status::quote(signer(old));
+    let quoted = apimachinery::go::quote(signer(old));
     let of_status = |fields: &Map<String, Value>, name: &str| {
         fields.get("status").and_then(|status| status.get(name)).filter(|value| !value.is_null()).cloned()
     };

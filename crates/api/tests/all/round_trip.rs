@@ -2,7 +2,7 @@
 //! Round trips of objects: the bytes that are served have all the data of a client's bytes.
 
 use api::{catalogue, core, core_v1, extensions, machine, operations, operator, security, seedmanagement, settings};
-use apimachinery::resource::Object;
+use apimachinery::object::Object;
 use apimachinery::schema::{Node, Schema as _};
 use apimachinery::{DynamicObject, Resource, decode, encode};
 use serde_json::{Map, Value, json};

@@ -53,7 +53,7 @@ impl Findings {
     }
 
     fn strict(&mut self, what: &str, path: &str) -> bool {
-        let message = format!("{what} field {}", crate::status::quote(path));
+        let message = format!("{what} field {}", crate::go::quote(path));
         let fresh = self.decoded.strict.len() < MAX_STRICT && !self.decoded.strict.contains(&message);
         if fresh {
             self.decoded.strict.push(message);

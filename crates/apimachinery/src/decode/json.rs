@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use serde_json::{Map, Number, Value};
 
 use super::findings::{Findings, Segment};
-use super::lexer::Lexer;
 use super::{DecodeError, Decoded, MAX_DEPTH, find_field, is_type_meta, zero};
+use crate::go::lexer::Lexer;
 use crate::meta::mark;
 use crate::schema::{Node, ObjectRef};
 

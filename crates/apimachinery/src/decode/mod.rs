@@ -9,7 +9,6 @@
 
 mod findings;
 mod json;
-pub(crate) mod lexer;
 mod scalar;
 
 use serde_json::{Map, Value};

@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 use serde_json::{Number, Value};
 
 use super::findings::Findings;
+use crate::go::quote;
 use crate::meta::{ByteString, Duration, MicroTime, Quantity, Time};
 use crate::schema::Node;
-use crate::status::quote;
 
 impl Findings {
     /// Checks a boolean.

@@ -11,9 +11,10 @@ use super::path::{Element, text_of};
 use super::place::equal;
 use super::set::Set;
 use super::typed::{Changes, compare, set_of, violations};
+use crate::go::quote;
 use crate::meta::{ManagedFieldsEntry, Raw, RawExtension, Time};
 use crate::schema::Node;
-use crate::status::{Status, StatusCause, StatusDetails, quote, reason};
+use crate::status::{Status, StatusCause, StatusDetails, reason};
 
 const APPLY: &str = "Apply";
 const UPDATE: &str = "Update";

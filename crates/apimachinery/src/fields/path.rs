@@ -6,8 +6,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::encode::write_go;
-use crate::status::quote;
+use crate::go::{quote, write_json};
 
 /// A scalar that identifies an item of a list.
 ///
@@ -113,15 +112,15 @@ impl Element {
                     if position > 0 {
                         out.push(',');
                     }
-                    out.push_str(&json(&|bytes| write_go(bytes, name)));
+                    out.push_str(&json(&|bytes| write_json(bytes, name)));
                     out.push(':');
-                    out.push_str(&json(&|bytes| write_go(bytes, &value.0)));
+                    out.push_str(&json(&|bytes| write_json(bytes, &value.0)));
                 }
                 out.push('}');
             }
             Self::Value(value) => {
                 out.push_str("v:");
-                out.push_str(&json(&|bytes| write_go(bytes, &value.0)));
+                out.push_str(&json(&|bytes| write_json(bytes, &value.0)));
             }
             Self::Index(index) => {
                 out.push_str("i:");

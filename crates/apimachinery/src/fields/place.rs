@@ -170,7 +170,7 @@ pub(super) fn element_of(shape: Shape<'_>, item: &Value) -> Result<Element, Stri
     let mut found: Vec<(String, Scalar)> = Vec::with_capacity(keys.len());
     for key in keys {
         let Some(value) = value_of(key, fields) else {
-            let key = crate::status::quote(key);
+            let key = crate::go::quote(key);
             return Err(format!(
                 "associative list with keys has an element that omits key field {key} (and doesn't have default value)"
             ));

@@ -299,7 +299,7 @@ impl Check {
 
     fn scalar(&mut self, value: &Value, node: &Node) {
         let go_value = || match value {
-            Value::String(text) => crate::status::quote(text),
+            Value::String(text) => crate::go::quote(text),
             other => shown(other),
         };
         match node {

@@ -8,14 +8,14 @@ use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 
 /// Appends a value as Go's encoder writes it.
-pub fn write_go<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+pub fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     value.serialize(&mut Serializer::with_formatter(out, Go)).expect("values have text keys and finite numbers");
 }
 
-/// Appends a text as [`write_go`] does. Few texts have characters to escape, and the others are copied.
+/// Appends a text as [`write_json`] does. Few texts have characters to escape, and the others are copied.
 pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
     if !is_plain(text.as_bytes()) {
-        return write_go(out, text);
+        return write_json(out, text);
     }
     out.reserve(text.len() + 2);
     out.push(b'"');
@@ -23,10 +23,10 @@ pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends a tree as [`write_go`] does.
+/// Appends a tree as [`write_json`] does.
 pub(crate) fn write_tree(out: &mut Vec<u8>, tree: &Value) {
     match tree {
-        Value::Null | Value::Bool(_) | Value::Number(_) => write_go(out, tree),
+        Value::Null | Value::Bool(_) | Value::Number(_) => write_json(out, tree),
         Value::String(text) => write_text(out, text),
         Value::Array(items) => {
             out.push(b'[');
@@ -70,8 +70,8 @@ fn is_plain(bytes: &[u8]) -> bool {
     are_plain && !tail.iter().any(|byte| matches!(byte, 0..b' ' | b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2))
 }
 
-/// The formatter of [`write_go`].
-pub(super) struct Go;
+/// The formatter of [`write_json`].
+struct Go;
 
 impl Formatter for Go {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
@@ -116,7 +116,7 @@ mod tests {
     #[track_caller]
     fn check(value: &serde_json::Value, expected: &str) {
         let mut out = Vec::new();
-        write_go(&mut out, value);
+        write_json(&mut out, value);
         assert_eq!(String::from_utf8(out).expect("JSON is UTF-8"), expected);
         let mut out = Vec::new();
         write_tree(&mut out, value);
@@ -144,7 +144,7 @@ mod tests {
         #[test]
         fn trees_are_written_as_serde_writes_them(tree in trees()) {
             let (mut by_serde, mut direct) = (Vec::new(), Vec::new());
-            write_go(&mut by_serde, &tree);
+            write_json(&mut by_serde, &tree);
             write_tree(&mut direct, &tree);
             prop_assert_eq!(String::from_utf8(direct), String::from_utf8(by_serde));
         }

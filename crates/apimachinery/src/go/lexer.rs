@@ -248,7 +248,7 @@ fn quoted_byte(byte: u8) -> String {
         b'\'' => r"'\''".to_owned(),
         b'"' => "'\"'".to_owned(),
         other => {
-            let text = crate::status::quote(&char::from(other).to_string());
+            let text = super::quote(&char::from(other).to_string());
             format!("'{}'", &text[1..text.len() - 1])
         }
     }

@@ -141,7 +141,7 @@ impl From<Value> for Raw {
             return Self::compact(inner);
         }
         let mut out = Vec::new();
-        crate::encode::write_tree(&mut out, &value);
+        crate::go::write_tree(&mut out, &value);
         Self(String::from_utf8(out).unwrap_or_default().into())
     }
 }
@@ -265,7 +265,7 @@ mod tests {
         let raw: RawExtension = serde_json::from_str(given).expect("JSON");
         assert_eq!(raw.0.text(), expected);
         let mut out = Vec::new();
-        crate::encode::write_go(&mut out, &raw);
+        crate::go::write_json(&mut out, &raw);
         assert_eq!(String::from_utf8(out).expect("text"), expected);
         let again: RawExtension = serde_json::from_str(expected).expect("JSON");
         assert_eq!(again, raw);

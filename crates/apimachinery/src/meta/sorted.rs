@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Check whether a JSON text is in the form in which a tree of its values would be written, without building the tree.
 
-use crate::decode::lexer::Lexer;
+use crate::go::lexer::Lexer;
 
 /// Maximum nesting depth of a text that is checked.
 const MAX_DEPTH: usize = 100;
@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 100;
 const DIGITS: usize = 15;
 
 /// True if the keys of a compact JSON text are sorted and unique, and its scalars are in the form of
-/// [`crate::encode::write_go`]. `false` also where this is not easily decided.
+/// [`crate::go::write_json`]. `false` also where this is not easily decided.
 pub(crate) fn is_sorted(text: &str) -> bool {
     let mut lexer = Lexer::new(text);
     value(&mut lexer, MAX_DEPTH) && lexer.is_at_end()

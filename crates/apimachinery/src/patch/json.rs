@@ -258,7 +258,7 @@ fn position(key: &str, length: usize) -> Result<usize, String> {
 }
 
 fn not_a_number(key: &str) -> String {
-    format!("strconv.Atoi: parsing {}: invalid syntax", crate::status::quote(key))
+    format!("strconv.Atoi: parsing {}: invalid syntax", crate::go::quote(key))
 }
 
 fn invalid_index(key: &str) -> String {

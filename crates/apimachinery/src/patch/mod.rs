@@ -2,12 +2,11 @@
 //! JSON patch, JSON merge patch and strategic merge patch on trees.
 
 mod json;
-mod merge;
 mod strategic;
 
 pub use self::json::json_patch;
-pub use self::merge::merge_patch;
 pub use self::strategic::{go_text, strategic_merge_patch};
+pub use crate::merge::merge_patch;
 use crate::status::{Status, StatusDetails, reason};
 
 /// Reason for which a patch cannot be applied; [`PatchError::to_status`] returns the `Status` for clients.

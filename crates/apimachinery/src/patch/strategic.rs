@@ -79,7 +79,7 @@ fn look_up<'a>(schema: &'a Node, field: &str) -> Result<(&'a Node, Strategy), Pa
 }
 
 fn no_such_field<T>(schema: &str, field: &str) -> Result<T, PatchError> {
-    internal(format!("unable to find api field in struct {schema} for the json field {}", crate::status::quote(field)))
+    internal(format!("unable to find api field in struct {schema} for the json field {}", crate::go::quote(field)))
 }
 
 fn items_of<'a>(node: &'a Node, field: &str) -> Result<&'a Node, PatchError> {

@@ -71,7 +71,7 @@ impl Labels {
                 "Exists" => Kind::Exists,
                 "DoesNotExist" => Kind::DoesNotExist,
                 other => {
-                    return Err(format!("{} is not a valid label selector operator", crate::status::quote(other)));
+                    return Err(format!("{} is not a valid label selector operator", crate::go::quote(other)));
                 }
             };
             requirements.push(requirement(&expression.key, kind, expression.values.clone())?);

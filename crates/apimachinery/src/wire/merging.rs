@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::reading::{fill_from_tree, position, within};
 use super::{Slot, Wire};
-use crate::patch::merge_patch;
+use crate::merge::merge_patch;
 
 /// Merges a patch into a value (RFC 7386): the result is that of the same patch of the value's tree, and values that
 /// the patch does not name are not touched.

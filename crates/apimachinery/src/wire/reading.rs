@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{Fields, Slot, Token, Wire};
-use crate::decode::lexer::Lexer;
+use crate::go::lexer::Lexer;
 use crate::meta::Raw;
 
 /// Maximum nesting depth of a text.

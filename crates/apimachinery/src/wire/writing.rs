@@ -6,7 +6,7 @@ use std::io::Write as _;
 use serde_json::{Map, Number, Value};
 
 use super::{Fields, View, Wire};
-use crate::encode::{write_go, write_text, write_tree};
+use crate::go::{write_json, write_text, write_tree};
 
 /// Appends a value as Go's encoder would write it.
 pub fn write(out: &mut Vec<u8>, value: &dyn Wire) {
@@ -17,7 +17,7 @@ pub fn write(out: &mut Vec<u8>, value: &dyn Wire) {
             // Writing to memory does not fail.
             let _ = write!(out, "{value}");
         }
-        View::Number(value) => write_go(out, &value),
+        View::Number(value) => write_json(out, &value),
         View::Text(text) => write_text(out, &text),
         View::Raw(raw) => out.extend_from_slice(raw.text().as_bytes()),
         View::Tree(tree) => write_tree(out, tree),

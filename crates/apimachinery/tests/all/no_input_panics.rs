@@ -48,7 +48,7 @@ proptest! {
     #[test]
     fn trees_are_read_back(value in any_value()) {
         let mut bytes = Vec::new();
-        apimachinery::encode::write_go(&mut bytes, &value);
+        apimachinery::go::write_json(&mut bytes, &value);
         prop_assert_eq!(decode::any_json(&bytes).map(|read| read == value), Ok(true));
     }
 

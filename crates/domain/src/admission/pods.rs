@@ -161,7 +161,7 @@ pub fn apply_runtime_class(
     let name = spec.get("runtimeClassName").and_then(Value::as_str).unwrap_or_default().to_owned();
     let found = if name.is_empty() { None } else { class(&name) };
     if !name.is_empty() && found.is_none() {
-        return Err(format!("pod rejected: RuntimeClass {} not found", apimachinery::status::quote(&name)));
+        return Err(format!("pod rejected: RuntimeClass {} not found", apimachinery::go::quote(&name)));
     }
     let class = found.unwrap_or_default();
     let given = spec.get("overhead").and_then(Value::as_object).filter(|overhead| !overhead.is_empty()).cloned();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use api::core::{CloudProfileSpec, NamespacedCloudProfile, Project, ProjectMember};
 use api::kubernetes::rbac::Subject;
-use apimachinery::status::quote;
+use apimachinery::go::quote;
 
 use super::subject::{self, ACCOUNT_PREFIX, USER};
 

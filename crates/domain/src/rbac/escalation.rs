@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::kubernetes::rbac::PolicyRule;
-use apimachinery::status::quote;
+use apimachinery::go::quote;
 
 use super::{ALL, path_covers};
 

@@ -121,7 +121,7 @@ fn path_covers(known: &str, path: &str) -> bool {
 ///
 /// Shape: `RBAC: allowed by RoleBinding "name/namespace" of ClusterRole "role" to ServiceAccount "account/namespace"`.
 pub fn reason(binding: &str, namespace: &str, role: (&str, &str), subject: &api::kubernetes::rbac::Subject) -> String {
-    let quoted = |text: &str| apimachinery::status::quote(text);
+    let quoted = |text: &str| apimachinery::go::quote(text);
     let binding = match namespace {
         "" => format!("ClusterRoleBinding {}", quoted(binding)),
         namespace => format!("RoleBinding {}", quoted(&format!("{binding}/{namespace}"))),

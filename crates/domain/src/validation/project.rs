@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use api::constants::namespace;
 use api::core::{Project, ProjectMember};
 use apimachinery::field::{FieldError, Path};
-use apimachinery::status::quote;
+use apimachinery::go::quote;
 use regex::Regex;
 
 use super::common::{self, consecutive_hyphens};

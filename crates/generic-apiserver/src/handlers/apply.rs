@@ -268,7 +268,7 @@ fn keep_last_applied(applied: &mut Applied, live: &Value, config: &Value) {
         annotations.remove(LAST_APPLIED);
     }
     let mut text = Vec::new();
-    apimachinery::encode::write_go(&mut text, &config);
+    apimachinery::go::write_json(&mut text, &config);
     text.push(b'\n');
     let text = String::from_utf8(text).unwrap_or_default();
     let mut object = applied.object.take().unwrap_or_else(|| live.clone());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use apimachinery::Status;
 use apimachinery::decode::{any_json, json_type};
 use apimachinery::field::{FieldError, Path};
-use apimachinery::status::quote;
+use apimachinery::go::quote;
 use base64::alphabet::URL_SAFE;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use base64::{DecodeError, Engine};

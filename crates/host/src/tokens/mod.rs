@@ -263,7 +263,7 @@ impl Tokens {
 
 /// Formats a list of quoted texts as Go does.
 fn quoted(texts: &[String]) -> String {
-    let texts: Vec<String> = texts.iter().map(|text| apimachinery::status::quote(text)).collect();
+    let texts: Vec<String> = texts.iter().map(|text| apimachinery::go::quote(text)).collect();
     format!("[{}]", texts.join(" "))
 }
 

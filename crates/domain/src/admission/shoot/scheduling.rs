@@ -4,9 +4,9 @@
 use api::constants::{annotation, operation_type};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
+use apimachinery::go::quote;
 use apimachinery::meta::LabelSelector;
 use apimachinery::selector::Labels;
-use apimachinery::status::quote;
 
 use super::super::{Operation, Refusal};
 use super::{Context, Errors, forbidden, moving};

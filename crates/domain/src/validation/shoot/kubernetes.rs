@@ -5,8 +5,8 @@ use std::num::IntErrorKind;
 
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
+use apimachinery::go::quote;
 use apimachinery::meta::Duration;
-use apimachinery::status::quote;
 
 use super::super::Errors;
 use super::super::common::{invalid_duration, one_of};

@@ -8,8 +8,8 @@ use api::constants::update_strategy;
 use api::core::*;
 use api::kubernetes::core::Taint;
 use apimachinery::field::{FieldError, Path};
+use apimachinery::go::quote;
 use apimachinery::meta::{IntOrString, TextMap};
-use apimachinery::status::quote;
 use regex::Regex;
 
 use super::super::Errors;

@@ -2,7 +2,7 @@
 //! Values as Go prints them with `%#v`, the format of upstream's messages about maps, selectors and other structures.
 
 use apimachinery::field::{ErrorType, FieldError, Path};
-use apimachinery::status::quote;
+use apimachinery::go::quote;
 use serde_json::{Map, Value};
 
 /// Returns `path: Invalid value: VALUE: detail`, with the value as Go prints it.

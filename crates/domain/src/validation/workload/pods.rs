@@ -33,7 +33,7 @@ pub fn ephemeral_update(fields: &Map<String, Value>, old: &Map<String, Value>) -
     let path = path.child("ephemeralContainers");
     for before in items(old, "ephemeralContainers") {
         let name = text(before, "name");
-        let quoted = apimachinery::status::quote(name);
+        let quoted = apimachinery::go::quote(name);
         let found = items(new, "ephemeralContainers").iter().find(|container| text(container, "name") == name);
         let what = match found {
             Some(found) if is_same(Some(found), Some(before)) => continue,
@@ -199,7 +199,7 @@ fn tolerates(errors: &mut Errors, toleration: &Value, path: &Path) {
 
 /// Formats a toleration; upstream prints the memory address of the seconds, which `…` replaces.
 fn toleration_value(toleration: &Value) -> String {
-    let field = |name: &str| apimachinery::status::quote(text(toleration, name));
+    let field = |name: &str| apimachinery::go::quote(text(toleration, name));
     let seconds = if set(toleration, "tolerationSeconds").is_some() { "(*int64)(…)" } else { "(*int64)(nil)" };
     format!(
         "core.Toleration{{Key:{}, Operator:{}, Value:{}, Effect:{}, TolerationSeconds:{seconds}}}",
