@@ -6,12 +6,12 @@
 //!
 //! **Invariants.** No tokio, no HTTP, no clock, no randomness; no noun of Gardener. Nothing here panics on input.
 //!
-//! **Tour.** [`meta`] the shared types of every kind; [`resource`] the trait of a typed kind, [`object`] of any; [`schema`] the tree that
-//! describes a type; [`decode`] bytes to a pruned tree to a typed value; [`encode`] a typed value to the bytes that are
-//! stored and served; [`go`] texts in Go's form; [`field`] paths and errors; [`status`] `metav1.Status`; [`selector`] labels and fields; [`wire`]
-//! values without their types; [`validation`] the grammars of names and labels; [`fields`] managed fields and
-//! server-side apply; [`patch`] JSON, merge and strategic merge patch; [`opaque`] texts in trees; [`dynamic`] objects
-//! known by schema only.
+//! **Tour.** [`meta`] the shared types of every kind; [`resource`] the trait of a typed kind, [`object`] of any;
+//! [`schema`] the tree that describes a type; [`decode`] bytes to a pruned tree to a typed value; [`encode`] a typed
+//! value to the bytes that are stored and served; [`go`] texts in Go's form; [`field`] paths and errors; [`status`]
+//! `metav1.Status`; [`selector`] labels and fields; [`wire`] values without their types; [`validation`] the grammars of
+//! names and labels; [`fields`] managed fields and server-side apply; [`patch`] JSON, merge and strategic merge patch;
+//! [`opaque`] texts in trees; [`dynamic`] objects known by schema only.
 
 // `api_type` names this crate as in other crates.
 extern crate self as apimachinery;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Resources of a server: stored resources, other versions of them, reviews, and hooks of subresources.
 //!
-//! [`Clusters`] decides which of them a cluster serves; this module finds the one that answers a
-//! request, by group, version and plural name.
+//! [`Clusters`] decides which of them a cluster serves; this module finds the one that answers a request, by group,
+//! version and plural name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

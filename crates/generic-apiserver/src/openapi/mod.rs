@@ -299,7 +299,8 @@ fn key(group: &str, version: &str) -> String {
     if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") }
 }
 
-/// Answers a request from a server's own documents and those of its delegate; `None` for a path outside of OpenAPI, or a group and version that are not served.
+/// Answers a request from a server's own documents and those of its delegate; `None` for a path outside of OpenAPI, or
+/// a group and version that are not served.
 ///
 /// # Errors
 /// Another method than GET or HEAD; 406 when no clause of `Accept` can be satisfied.
