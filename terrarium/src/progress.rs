@@ -15,6 +15,8 @@ const REDRAW: TimeDelta = TimeDelta::milliseconds(200);
 const PAUSE: TimeDelta = TimeDelta::seconds(2);
 /// Wall time without movement after which the text shows how long time has stood.
 const STANDSTILL: TimeDelta = TimeDelta::seconds(2);
+/// Wall time without movement and without a line after which there is a line in other output, too.
+const SILENCE: TimeDelta = TimeDelta::seconds(10);
 /// Wall time after which a command counts as long.
 const LONG: TimeDelta = TimeDelta::seconds(2);
 /// Minimum wall time of a span whose speed the estimate assumes.
@@ -47,7 +49,7 @@ pub(crate) enum Goal {
 pub(crate) enum Medium {
     /// A terminal with this number of columns: one line, rewritten in place.
     Terminal(usize),
-    /// A file or pipe: a line per landscape day at most.
+    /// A file or pipe: a line per landscape day at most, and one for each [`SILENCE`] in which time stands.
     Lines,
 }
 
@@ -133,7 +135,9 @@ impl Progress {
             Medium::Lines if matches!(self.goal, Goal::Steps(_)) => false,
             Medium::Lines => {
                 let day = |look: Look| look.position.div_euclid(DAY);
-                passed(PAUSE) && day(self.last) != day(shown.unwrap_or(self.first))
+                let told = shown.map_or(self.moved.wall, |shown| shown.wall.max(self.moved.wall));
+                let is_silent = self.last.wall - told >= SILENCE;
+                is_silent || (passed(PAUSE) && day(self.last) != day(shown.unwrap_or(self.first)))
             }
         }
     }
@@ -370,6 +374,12 @@ mod tests {
             (&[(4000, 5)], shown(1000, 4), true, false, "shown on this day"),
             (&[(4000, 28)], shown(1000, 5), true, true, "shown on the day before"),
             (&[(1000, 4)], shown(-100, 2), true, true, "shown for an earlier command"),
+            (&[(9999, 0)], None, true, false, "it has not moved at all"),
+            (&[(10_000, 0)], None, true, true, "for ten seconds"),
+            (&[(1000, 1), (10_999, 1)], None, true, false, "it stands where it was a moment ago"),
+            (&[(1000, 1), (11_000, 1)], None, true, true, "for ten seconds"),
+            (&[(1000, 1), (20_999, 1)], shown(11_000, 1), true, false, "which is known"),
+            (&[(1000, 1), (21_000, 1)], shown(11_000, 1), true, true, "for ten more"),
         ] {
             let progress = progress(looks);
             assert_eq!(progress.is_due(Medium::Terminal(80), before), terminal, "{why}");

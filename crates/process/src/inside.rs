@@ -10,7 +10,7 @@
 //! name. Its panic ends only that component.
 //!
 //! **Deliberately absent**: a way to interrupt a task that computes. It blocks the whole thread, and landscape time
-//! with it.
+//! with it; other threads see which component it is ([`Starter::polls`]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,6 +25,7 @@ use tokio::sync::oneshot;
 
 use crate::child::{ChildMessage, named};
 use crate::live::end;
+use crate::polls::Polls;
 use crate::printing::Printing;
 use crate::{Context, Exit, Identity, Output, Tasks, Transport, User};
 
@@ -91,11 +92,17 @@ impl Started {
 
 /// Starts components on the thread. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Starter(UnboundedSender<Start>);
+pub struct Starter {
+    queue: UnboundedSender<Start>,
+    polls: Polls,
+}
 
 /// Components to be started, in order. Cheap to clone; clones share the queue.
 #[derive(Clone, Debug)]
-pub struct Starts(Arc<Mutex<UnboundedReceiver<Start>>>);
+pub struct Starts {
+    queue: Arc<Mutex<UnboundedReceiver<Start>>>,
+    polls: Polls,
+}
 
 #[derive(Debug)]
 struct Start {
@@ -108,17 +115,23 @@ struct Start {
 /// Creates a starter and its queue.
 pub fn starter() -> (Starter, Starts) {
     let (sender, receiver) = unbounded();
-    (Starter(sender), Starts(Arc::new(Mutex::new(receiver))))
+    let polls = Polls::default();
+    (Starter { queue: sender, polls: polls.clone() }, Starts { queue: Arc::new(Mutex::new(receiver)), polls })
 }
 
 impl Starter {
+    /// Polls of the thread: each component has the name of its pod there, or its own without a pod.
+    pub fn polls(&self) -> &Polls {
+        &self.polls
+    }
+
     /// Starts a component; it waits while the thread does not run.
     pub fn start(&self, component: Component) -> Started {
         let (stop, stopped) = oneshot::channel();
         let (kill, killed) = oneshot::channel();
         let (sender, exit) = oneshot::channel();
         // Without a receiver the component counts as ended, which `Started::ended` returns.
-        let _ = self.0.unbounded_send(Start { component, stopped, killed, exit: sender });
+        let _ = self.queue.unbounded_send(Start { component, stopped, killed, exit: sender });
         Started { stop: Some(stop), kill: Some(kill), exit }
     }
 }
@@ -126,11 +139,11 @@ impl Starter {
 /// Runs the started components, until the thread ends. `context.transport` must take the user from the request.
 pub async fn run(context: Context, starts: Starts) -> Exit {
     loop {
-        let next = std::future::poll_fn(|task| starts.0.lock().poll_next_unpin(task)).await;
+        let next = std::future::poll_fn(|task| starts.queue.lock().poll_next_unpin(task)).await;
         let Some(Start { component, stopped, killed, exit }) = next else { return Exit::default() };
-        let own = context.clone();
+        let (own, polls) = (context.clone(), starts.polls.clone());
         context.tasks.spawn_apart(async move {
-            let ended = one(&own, component, stopped, killed).await;
+            let ended = one(&own, &polls, component, stopped, killed).await;
             // The kubelet may have ended.
             let _ = exit.send(ended);
         });
@@ -140,6 +153,7 @@ pub async fn run(context: Context, starts: Starts) -> Exit {
 /// Runs one component to its end.
 async fn one(
     shared: &Context,
+    polls: &Polls,
     component: Component,
     stopped: oneshot::Receiver<()>,
     killed: oneshot::Receiver<()>,
@@ -151,6 +165,7 @@ async fn one(
         Some(_) => Tasks::printing_to(Printing::to(output.clone()), shared.wall.clone(), told),
         None => Tasks::catching(shared.wall.clone(), told),
     };
+    tasks.show_on(polls, pod.as_ref().and_then(|pod| pod.to_str().ok()).unwrap_or(&identity.component));
     let context = Context {
         identity,
         clock: shared.clock.clone(),
@@ -355,6 +370,40 @@ mod tests {
                 ]
             };
             assert_eq!(lines, [expected("a"), expected("b")].concat());
+        });
+    }
+
+    #[test]
+    fn a_component_that_occupies_the_thread_is_named_on_another_one() {
+        with_thread(|starter, _| async move {
+            let lines = Lines::default();
+            let polls = starter.polls().clone();
+            let (begun, begins) = std::sync::mpsc::channel();
+            let (release, released) = std::sync::mpsc::channel::<()>();
+            let looking = polls.clone();
+            let look = move || {
+                let wall = |seconds: i64| DateTime::UNIX_EPOCH + chrono::TimeDelta::seconds(seconds);
+                begins.recv().expect("it begins");
+                let looks = [0, 12].map(|seconds| looking.look(wall(seconds)));
+                release.send(()).expect("it still waits");
+                looks.map(|found| found.map(|(name, time)| (name.to_string(), time.num_seconds())))
+            };
+            let other = std::thread::Builder::new().spawn(look).expect("a thread");
+            let mut idle = starter.start(component("idle", &lines, |_, stop| async move {
+                let _ = stop.await;
+                Exit::default()
+            }));
+            let mut busy = starter.start(component("busy", &lines, |_, _| async move {
+                begun.send(()).expect("somebody looks");
+                released.recv().expect("it is released");
+                Exit::default()
+            }));
+            assert_eq!(busy.ended().await, End::Exit(Exit::default()));
+            let looks = other.join().expect("no panic");
+            assert_eq!(looks, [Some(("busy".to_owned(), 0)), Some(("busy".to_owned(), 12))]);
+            assert_eq!(polls.look(DateTime::UNIX_EPOCH), None, "the thread goes on");
+            idle.stop();
+            assert_eq!(idle.ended().await, End::Exit(Exit::default()));
         });
     }
 

@@ -10,8 +10,8 @@ use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use clock::{Clock, Random, TimerClass};
@@ -23,6 +23,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::panics::{self, Panicked};
+use crate::polls::{Polled, Polls};
 use crate::printing::Printing;
 use crate::watch;
 
@@ -43,6 +44,8 @@ struct Inner {
     catching: Option<Catching>,
     printing: Option<Printing>,
     schedule: Option<Schedule>,
+    /// Place where other threads see that a task is polled.
+    polled: OnceLock<Polled>,
 }
 
 /// State for the restart of tasks that panicked.
@@ -133,7 +136,16 @@ impl Tasks {
             catching,
             printing,
             schedule,
+            polled: OnceLock::new(),
         }))
+    }
+
+    /// Shows under a name that a task is polled, from now on. All tasks with these `polls` must run on one thread. Only
+    /// the first call has an effect.
+    pub fn show_on(&self, polls: &Polls, name: &str) {
+        if let Some(polled) = polls.of(name) {
+            let _ = self.0.polled.set(polled);
+        }
     }
 
     /// True if panics are caught: the code that catches one must call [`Tasks::caught`].
@@ -345,7 +357,14 @@ impl Future for Watched {
         let _printing = this.ends.tasks.0.printing.as_ref().map(Printing::enter);
         let outer = POLLED.replace(Some(this.watches.clone()));
         let outer_task = panics::enter(Some(this.place));
+        let polled = this.ends.tasks.0.polled.get();
+        if let Some(polled) = polled {
+            polled.begin();
+        }
         let poll = catch_unwind(AssertUnwindSafe(|| this.task.as_mut().poll(context)));
+        if let Some(polled) = polled {
+            polled.end();
+        }
         POLLED.set(outer);
         panics::enter(outer_task);
         poll.unwrap_or_else(|payload| {

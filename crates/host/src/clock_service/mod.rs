@@ -27,6 +27,7 @@
 
 mod messages;
 mod reports;
+mod thread;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -52,6 +53,7 @@ use tokio::sync::{Notify, oneshot};
 use self::messages::{Advance, By, Leave, json, named, plain};
 pub use self::messages::{Advanced, ClockState};
 pub use self::reports::OwnReports;
+use self::thread::OwnThread;
 use crate::timekeeper::{CommandError, Decision, Mode, REPORT_LIMIT, Report, Timekeeper, WaitsFor};
 
 /// Name of the hold on landscape time during the start of a landscape.
@@ -83,6 +85,8 @@ struct Inner {
     barriers: Barriers,
     /// Writer of the dial that other processes read.
     turn: OnceLock<Turn>,
+    /// Thread on which the driver runs; unset: one on which no participant runs.
+    thread: OnceLock<OwnThread>,
 }
 
 struct State {
@@ -124,8 +128,9 @@ impl ClockService {
             advance: None,
             connections: (BTreeMap::new(), 0),
         };
-        let (changed, moved, turn) = (Notify::new(), Notify::new(), OnceLock::new());
-        let inner = Inner { state: Mutex::new(state), changed, moved, wall, log, barriers, turn };
+        let (changed, moved) = (Notify::new(), Notify::new());
+        let (turn, thread) = (OnceLock::new(), OnceLock::new());
+        let inner = Inner { state: Mutex::new(state), changed, moved, wall, log, barriers, turn, thread };
         let service = Self(Arc::new(inner));
         let driven = service.clone();
         tasks.restarting("clock", move || driven.clone().drive());
@@ -157,8 +162,9 @@ impl ClockService {
     /// Reads or commands the timekeeper, and wakes the driver.
     pub fn with<T>(&self, act: impl FnOnce(&mut Timekeeper, Instant) -> T) -> T {
         let wall = self.0.wall.now();
-        let result = act(&mut self.0.state().keeper, wall);
-        self.0.changed.notify_one();
+        let mut state = self.0.state();
+        let result = act(&mut state.keeper, wall);
+        self.0.call(state, wall);
         result
     }
 
@@ -187,8 +193,7 @@ impl ClockService {
             state.commands_ended += 1;
         }
         state.keeper.stop_for(live_lock, wall);
-        drop(state);
-        self.0.changed.notify_one();
+        self.0.call(state, wall);
         self.0.moved.notify_waiters();
     }
 
@@ -210,8 +215,7 @@ impl ClockService {
                 state.commands_ended += 1;
             }
             state.keeper.stop_for(live_lock, wall);
-            drop(state);
-            self.0.changed.notify_one();
+            self.0.call(state, wall);
             self.0.moved.notify_waiters();
         }
         Some(refusal)
@@ -234,8 +238,7 @@ impl ClockService {
         state.writes.forget();
         state.creations.forget();
         state.advance = Some(Advanced { by: by.who, participant: by.participant, since: wall, from: now });
-        drop(state);
-        self.0.changed.notify_one();
+        self.0.call(state, wall);
         Ok(())
     }
 
@@ -268,8 +271,7 @@ impl ClockService {
             state.keeper.cancel(wall);
             state.commands_ended += 1;
         }
-        drop(state);
-        self.0.changed.notify_one();
+        self.0.call(state, wall);
         self.0.moved.notify_waiters();
     }
 
@@ -296,7 +298,8 @@ impl ClockService {
 
     /// Returns what landscape time waits for.
     pub fn waits_for(&self) -> WaitsFor {
-        self.0.state().keeper.waits_for()
+        let wall = self.0.wall.now();
+        self.0.waits_for(&self.0.state().keeper, wall)
     }
 
     /// Registers a participant.
@@ -344,6 +347,7 @@ impl ClockService {
     pub fn idle<'a>(&'a self, name: &'a str, idle: Idle) -> BoxFuture<'a, Result<Option<Answer>, NotJoined>> {
         Box::pin(async move {
             let answer = {
+                let wall = self.0.wall.now();
                 let mut state = self.0.state();
                 match state.keeper.report(name, idle) {
                     Report::Taken => {}
@@ -354,17 +358,16 @@ impl ClockService {
                     return Ok(Some(Answer::Grant(grant)));
                 }
                 if let Some(unread) = state.keeper.unread(name) {
-                    drop(state);
-                    self.0.changed.notify_one();
+                    self.0.call(state, wall);
                     return Ok(Some(Answer::Unread(unread)));
                 }
                 let (sender, answer) = oneshot::channel();
                 if let Some(earlier) = state.waiting.insert(name.to_owned(), sender) {
                     let _ = earlier.send(None);
                 }
+                self.0.call(state, wall);
                 answer
             };
-            self.0.changed.notify_one();
             tokio::select! {
                 biased;
                 answer = answer => Ok(answer.unwrap_or(None)),
@@ -454,7 +457,7 @@ impl ClockService {
         let head = self.0.log.head();
         let State { keeper, troubles, advance, .. } = &mut *state;
         keeper.end_holds(wall);
-        let mut waits_for = keeper.waits_for();
+        let mut waits_for = self.0.waits_for(keeper, wall);
         if keeper.is_starting(head) {
             waits_for.holds.push(START.to_owned());
         }
@@ -592,6 +595,21 @@ impl State {
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
+    }
+
+    /// Wakes the driver after a change of the state.
+    fn call(&self, mut state: MutexGuard<'_, State>, wall: Instant) {
+        state.keeper.call(wall);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    fn waits_for(&self, keeper: &Timekeeper, wall: Instant) -> WaitsFor {
+        let mut waits_for = keeper.waits_for(wall);
+        if let Some(thread) = self.thread.get() {
+            thread.describe(&mut waits_for, wall);
+        }
+        waits_for
     }
 }
 

@@ -5,20 +5,35 @@ use std::io;
 use std::sync::Arc;
 
 use api::cluster;
+use chrono::TimeDelta;
+use clock::{Clock, TimerClass};
 use eventlog::EventLog;
 use futures::FutureExt;
 use generic_apiserver::http;
 use generic_apiserver::webhooks::Names;
 use kube_controllers::{namespace_objects, workload};
 use process::Transport;
+use process::polls::Polls;
 use process::{child, inside};
 
 use super::Live;
-use super::landscape_thread::LandscapeThread;
+use super::landscape_thread::{COMPONENTS, LandscapeThread};
 use crate::kubelet::{self, Before, Inside, Launcher, Listener, Logs};
 use crate::signing_requests::OwnSigners;
 use crate::timing_object::PodEnd;
 use crate::{aggregated_roles, signing_requests};
+
+/// Wall time between two looks at the component that occupies the thread.
+const LOOK: TimeDelta = TimeDelta::seconds(1);
+
+/// Looks at the polls of a thread indefinitely, so that the duration of the present one is known.
+async fn look_at(polls: Polls) {
+    let wall = Clock::wall();
+    loop {
+        wall.sleep(LOOK, TimerClass::Calendar).await;
+        polls.look(wall.now());
+    }
+}
 
 impl Live {
     /// Starts the controller of the APIServices and their condition.
@@ -70,7 +85,12 @@ impl Live {
         // Each request carries its user.
         let transport = Transport::new(http::guarded(move |request| host.call(request)));
         let run = Arc::new(move |context, _: Option<&str>| inside::run(context, starts.clone()).boxed());
-        self.spawn_on("components", thread, transport, run);
+        let polls = starter.polls();
+        self.following.show_on(polls, "the host");
+        self.client.clock.drive_on(COMPONENTS, polls.clone());
+        let polls = polls.clone();
+        self.tasks.restarting("polls of the components", move || look_at(polls.clone()));
+        self.spawn_on(COMPONENTS, thread, transport, run);
         self.starter = Some(starter.clone());
         Inside { starter, log, time: self.client.clock.clock(), names }
     }

@@ -33,6 +33,9 @@ use crate::place::Place;
 /// live-lock.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(1);
 
+/// Name of the thread, and of its components as one participant in landscape time.
+pub(super) const COMPONENTS: &str = "components";
+
 /// Function that occupies the thread until the host ends.
 type Run = Box<dyn FnOnce(&Thread) + Send>;
 
@@ -49,11 +52,11 @@ impl LandscapeThread {
     ///
     /// # Errors
     /// The system cannot create another thread.
-    pub(super) fn start(name: &str) -> io::Result<Self> {
+    pub(super) fn start() -> io::Result<Self> {
         let thread = Thread::new().map_err(io::Error::other)?;
         let (runtime, quiescence) = (thread.handle().clone(), thread.quiescence().clone());
         let (run, given) = oneshot::channel::<Run>();
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name(COMPONENTS.to_owned()).spawn(move || {
             eventlog::block_this_thread();
             // An error means that the host ends before it was started.
             if let Ok(run) = thread.block_on(given) {

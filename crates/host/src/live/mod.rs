@@ -208,7 +208,7 @@ impl Live {
         Box::pin(async move {
             // Nothing to report here: a panicking task prints a line of its own.
             let tasks = Tasks::catching(Clock::wall(), |_| {});
-            let thread = if options.inside { Some(LandscapeThread::start("components")?) } else { None };
+            let thread = if options.inside { Some(LandscapeThread::start()?) } else { None };
             let on_thread = thread.as_ref().map(|thread| (thread.tasks(), thread.quiescence().clone()));
             let following = on_thread.as_ref().map_or_else(|| tasks.clone(), |(tasks, _)| tasks.clone());
             let core = Core::start(

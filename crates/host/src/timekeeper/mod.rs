@@ -40,6 +40,7 @@ mod absence;
 mod decision;
 mod participant;
 mod patience;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -53,6 +54,8 @@ use self::absence::Outage;
 pub use self::decision::{Absence, CommandError, Decision, Mode, Report, WaitsFor};
 use self::participant::{Barrier, Participant};
 use self::patience::{LOOK, Patience};
+use self::waits::NextDecision;
+pub use self::waits::OVERDUE;
 
 /// Wall time after which a participant with an overdue answer is dropped.
 pub const REPORT_LIMIT: TimeDelta = TimeDelta::seconds(30);
@@ -96,6 +99,7 @@ pub struct Timekeeper {
     /// Participants with a timer at the present instant; they are granted it once all others know it.
     due: Vec<String>,
     barrier: Barrier,
+    next_decision: NextDecision,
     command: Option<Command>,
     /// Wall time in which the host ran; measures all limits.
     patience: Patience,
@@ -125,6 +129,7 @@ impl Timekeeper {
             grants: 0,
             due: Vec::new(),
             barrier: Barrier::default(),
+            next_decision: NextDecision::default(),
             command: None,
             patience: Patience::new(wall),
             others_until: None,
@@ -417,22 +422,6 @@ impl Timekeeper {
         self.participants.values().filter_map(Participant::next).min()
     }
 
-    /// True if all work of this instant is done, according to the reports: every participant is idle and has read the
-    /// log up to `head`.
-    pub fn is_settled(&self, head: Revision) -> bool {
-        self.waits_for().participants.is_empty() && self.barrier.told.is_some() && self.barrier.at == Some(head)
-    }
-
-    /// Obstacles that keep time from moving.
-    pub fn waits_for(&self) -> WaitsFor {
-        let lags = |participant: &Participant| {
-            !participant.has_carried_out() || (self.barrier.told.is_some() && !self.barrier.is_seen_by(participant))
-        };
-        let participants = self.participants.iter().filter(|(_, p)| lags(p)).map(|(name, _)| name.clone());
-        let servers = self.awaited_outage().map(|outage| outage.name.clone());
-        WaitsFor { participants: participants.chain(servers).collect(), holds: self.holds.keys().cloned().collect() }
-    }
-
     /// Returns the next action at this head of the log and this instant of wall time. Called after every report and at
     /// the end of a wait; a grant and a barrier are returned once.
     pub fn decide(&mut self, head: Revision, wall: Instant) -> Decision {
@@ -443,14 +432,16 @@ impl Timekeeper {
         }
         self.drop_unresponsive(wall);
         self.expire_outage(wall);
-        match self.next_step(head, wall) {
+        let decision = match self.next_step(head, wall) {
             // Only frequent calls show for how long the host ran while an answer was due.
             Decision::Wait { until } if self.may_be_dropped().next().is_some() => {
                 let look = wall + LOOK;
                 Decision::Wait { until: Some(until.map_or(look, |until| until.min(look))) }
             }
             decision => decision,
-        }
+        };
+        self.next_decision.follows(&decision, wall);
+        decision
     }
 
     fn next_step(&mut self, head: Revision, wall: Instant) -> Decision {

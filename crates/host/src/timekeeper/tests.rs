@@ -245,7 +245,7 @@ fn time_stands_while_a_participant_works_or_lags_behind() {
     assert_eq!(keeper.decide(HEAD, wall(0)), waiting, "the API servers have not answered");
     keeper.barrier_stands(1, told(&toys, 1), wall(0));
     assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: Some(wall(1000)) }, "it has not seen it");
-    assert_eq!(keeper.waits_for().participants, ["a"]);
+    assert_eq!(keeper.waits_for(wall(0)).participants, ["a"]);
     keeper.report("a", toys[0].idle(0, 1));
     // Its last action was a write: the log's head has changed.
     let Decision::Barrier { number, .. } = keeper.decide(Revision(11), wall(0)) else { panic!("again") };
@@ -292,7 +292,7 @@ fn everything_that_open_watches_were_told_is_read_before_time_moves() {
         let Decision::Barrier { number: 1, .. } = keeper.decide(HEAD, wall(0)) else { panic!("{what}") };
         assert_eq!(keeper.unread("a"), None, "{what}: no report was requested yet");
         keeper.barrier_stands(1, told(), wall(0));
-        assert_eq!(keeper.waits_for().participants.is_empty(), moves, "{what}");
+        assert_eq!(keeper.waits_for(wall(0)).participants.is_empty(), moves, "{what}");
         assert_eq!(keeper.unread("a").map(|told| told.0).unwrap_or_default(), pairs(unread), "{what}");
         let decision = keeper.decide(HEAD, wall(0));
         assert_eq!(matches!(decision, Decision::Grant { .. }), moves, "{what}: {decision:?}");
@@ -369,7 +369,8 @@ fn a_thread_of_the_host_is_waited_for_however_long_it_takes() {
     let mut answering = [toy];
     let (end, grants) = wait(&mut keeper, &mut answering, 0..=300);
     assert_eq!((end, grants), (Decision::Wait { until: None }, vec![]));
-    assert_eq!((keeper.dropped().next(), keeper.waits_for().participants), (None, vec!["own".to_owned()]));
+    let waits_for = keeper.waits_for(wall(300_000)).participants;
+    assert_eq!((keeper.dropped().next(), waits_for), (None, vec!["own".to_owned()]));
     let [toy] = answering;
     assert_eq!(wait(&mut keeper, &mut [toy, own], 301..=301).1, [5, 60]);
 }
@@ -438,7 +439,8 @@ fn a_command_stops_when_no_server_answers() {
         }
         keeper.set_outage(Some("server"), wall(0));
         assert_eq!(wait(&mut keeper, &mut toys, 0..=29).1, [0; 0], "it may answer again");
-        assert_eq!((keeper.absent_server(), keeper.waits_for().participants), (None, vec!["server".to_owned()]));
+        let waits_for = keeper.waits_for(wall(29_000)).participants;
+        assert_eq!((keeper.absent_server(), waits_for), (None, vec!["server".to_owned()]));
         assert_eq!(wait(&mut keeper, &mut toys, 30..=30).1, expected, "ignores: {ignores}");
         assert_eq!((keeper.target(), keeper.absent_server()), (None, Some("server")));
         let stands = keeper.granted();
@@ -483,7 +485,7 @@ fn a_hold_ends_after_ten_seconds_at_the_latest() {
     let mut keeper = joined(Mode::Auto, &mut toys);
     keeper.hold("pod gardenlet", wall(0));
     assert_eq!(wait(&mut keeper, &mut toys, 0..=9), (Decision::Wait { until: Some(wall(10_000)) }, vec![]));
-    assert_eq!(keeper.waits_for().holds, ["pod gardenlet"]);
+    assert_eq!(keeper.waits_for(wall(9000)).holds, ["pod gardenlet"]);
     assert_eq!(wait(&mut keeper, &mut toys, 10..=10).1, [5]);
 }
 

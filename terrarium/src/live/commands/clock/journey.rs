@@ -43,6 +43,9 @@ use ops::upgrade::silence::Silence;
 
 /// Wall time between two reads of a moving clock.
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
+/// Wall time of the reads before an advance after which the obstacles of landscape time are shown: reads may wait for the
+/// same ones.
+const PATIENCE: TimeDelta = TimeDelta::seconds(10);
 
 /// Options of an advance.
 #[derive(Clone, Debug)]
@@ -77,6 +80,8 @@ pub(super) enum Part {
     Follows { at: DateTime<Utc>, shoots: usize },
     /// Reason for which Shoots are not followed.
     Unread(Silence),
+    /// Obstacles of landscape time before the begin.
+    Waits(Vec<String>),
     /// Events of an instant.
     Step(Step),
     /// A component does not respond.
@@ -317,13 +322,17 @@ impl Journey {
     async fn run(&self, goal: &Goal) -> Result<(), Failure> {
         let own = self.client.context();
         let now = self.client.clock().await?.now;
-        let resolved = goal.resolve(&self.client, now, self.settings.max).await;
-        let destination = self.read(resolved).await?;
-        // Time moves without gardener-apiserver as well: the end of a fault and a restart depend on it.
-        let shoots = Api::<Shoot>::all(&own, cluster::GARDEN).list(&ListOptions::default()).await;
-        let shoots = shoots.ok().map(|(shoots, _)| shoots.len());
-        self.watch(shoots.is_none_or(|shoots| shoots > 1), &destination);
-        self.printer.0.has_seen_all.notified().await;
+        let prepared = async {
+            let resolved = goal.resolve(&self.client, now, self.settings.max).await;
+            let destination = self.read(resolved).await?;
+            // Time moves without gardener-apiserver as well: the end of a fault and a restart depend on it.
+            let shoots = Api::<Shoot>::all(&own, cluster::GARDEN).list(&ListOptions::default()).await;
+            let shoots = shoots.ok().map(|(shoots, _)| shoots.len());
+            self.watch(shoots.is_none_or(|shoots| shoots > 1), &destination);
+            self.printer.0.has_seen_all.notified().await;
+            Ok::<_, Failure>((destination, shoots))
+        };
+        let (destination, shoots) = self.impatient(prepared).await?;
         if shoots.is_none() {
             self.printer.tell(Part::Unread(Silence::read(&own, now).await));
         }
@@ -340,6 +349,24 @@ impl Journey {
         }
         self.advance(to, &mut progress).await?;
         self.arrive(&destination, to).await
+    }
+
+    /// Waits for a result; tells the obstacles of landscape time once if that takes long.
+    async fn impatient<T>(&self, result: impl Future<Output = T>) -> T {
+        let mut result = std::pin::pin!(result);
+        tokio::select! {
+            biased;
+            result = &mut result => return result,
+            () = wall().sleep(PATIENCE, TimerClass::Work) => {}
+        }
+        // An error shows with the result.
+        if let Ok(state) = self.client.clock().await {
+            let obstacles = super::obstacles(&state, &participant(std::process::id()));
+            if !obstacles.is_empty() {
+                self.printer.tell(Part::Waits(obstacles));
+            }
+        }
+        result.await
     }
 
     /// Explains the failure to read an object of the goal while gardener-apiserver does not answer.

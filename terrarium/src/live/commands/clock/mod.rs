@@ -225,6 +225,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             output.note(&format!("note: {silence}; Shoots are not followed until it answers"));
             Ok(())
         }
+        Part::Waits(obstacles) => {
+            output.note(&format!("note: landscape time waits for {}", obstacles.join(", ")));
+            Ok(())
+        }
         Part::Follows { at, shoots } => {
             output.note(&format!("note: gardener-apiserver answers: Shoots are followed from {} on", time(*at)));
             prints_all = options.verbose || *shoots <= PRINTED_SHOOTS;
