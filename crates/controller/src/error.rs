@@ -53,6 +53,7 @@ impl Error {
     /// Class of the failure for the work queue.
     pub(crate) fn failure(&self) -> Failure {
         match self {
+            Self::Transport(TransportError::CutOff(_)) => Failure::CutOff,
             Self::Transport(_) => Failure::Unreachable,
             Self::Api(_) | Self::Decode(_) | Self::Failed(_) => Failure::Refused,
         }
@@ -63,10 +64,11 @@ impl Error {
         self.reason() == apimachinery::status::reason::CONFLICT
     }
 
-    /// True if a retry may succeed: the object was changed, or the server is unreachable, overloaded or failing.
+    /// True if a retry may soon succeed: the object was changed, or the server is unreachable, overloaded or failing. A
+    /// fault inside the process ends with landscape time or by a user, so that retries on wall time are of no use.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Transport(_) => true,
+            Self::Transport(error) => !matches!(error, TransportError::CutOff(_)),
             Self::Api(status) => matches!(status.code, 409 | 429 | 500..=599),
             Self::Decode(_) | Self::Failed(_) => false,
         }
@@ -80,6 +82,8 @@ impl Error {
 
 #[cfg(test)]
 mod tests {
+    use process::transport::Cut;
+
     use super::*;
 
     #[test]
@@ -92,6 +96,8 @@ mod tests {
             assert!(!refused(code).is_passing(), "{code}");
         }
         assert!(Error::Transport(TransportError::Unreachable("no server is there".to_owned())).is_passing());
+        let cut = Cut::new(|| Box::pin(std::future::pending()));
+        assert!(!Error::Transport(TransportError::CutOff(cut)).is_passing());
         assert!(!Error::Decode("no JSON".to_owned()).is_passing());
     }
 }

@@ -133,6 +133,9 @@ pub enum Failure {
     /// No server answered. Landscape time must not advance far while a process starts: back off until wall time has
     /// passed, or landscape time if it moves by itself.
     Unreachable,
+    /// A fault cuts the component off, inside the process: back off on landscape time, which need not advance for it.
+    /// Wall time would give each session another number of attempts.
+    CutOff,
     /// The pass panicked: no pass for this duration, measured as for an unreachable server.
     Panicked(TimeDelta),
 }
@@ -265,6 +268,9 @@ impl Queue {
                 let delay = back_off(state.failures);
                 match failure {
                     Failure::Refused => self.add_at(key, Wait::Work, now + delay),
+                    Failure::CutOff => {
+                        self.add_at(key, Wait::Calendar, now + delay.min(LONGEST_UNREACHABLE_BACK_OFF));
+                    }
                     Failure::Unreachable | Failure::Panicked(_) => {
                         let delay = match failure {
                             Failure::Panicked(pause) => pause,
@@ -562,6 +568,25 @@ mod tests {
         assert_eq!(queue.next_wait(Wait::Work), None);
         assert_eq!(queue.next_wait(Wait::Wall), Some(instant(1_000_000) + TimeDelta::milliseconds(5)));
         assert_eq!(queue.next_wait(Wait::Calendar), Some(instant(0) + TimeDelta::milliseconds(5)));
+    }
+
+    #[test]
+    fn a_key_that_is_cut_off_waits_on_landscape_time_only() {
+        let mut queue = Queue::default();
+        for (failures, milliseconds) in [(1, 5), (2, 10), (3, 20)] {
+            queue.add(key("a"));
+            take(&mut queue);
+            done(&mut queue, "a", Err(Failure::CutOff), 0);
+            assert_eq!(queue.failures(&key("a")), failures);
+            assert_eq!(queue.next_wait(Wait::Calendar), Some(instant(0) + TimeDelta::milliseconds(milliseconds)));
+            assert_eq!((queue.next_wait(Wait::Work), queue.next_wait(Wait::Wall)), (None, None));
+        }
+        for _ in 0..20 {
+            queue.add(key("a"));
+            take(&mut queue);
+            done(&mut queue, "a", Err(Failure::CutOff), 0);
+        }
+        assert_eq!(queue.next_wait(Wait::Calendar), Some(instant(30)), "at most half a minute");
     }
 
     #[test]

@@ -15,7 +15,8 @@ use apimachinery::status::reason;
 use chrono::TimeDelta;
 use clock::TimerClass;
 use futures::future::{self, Either};
-use process::Context;
+use process::transport::Cut;
+use process::{Context, TransportError};
 
 use crate::api::{Api, Endpoint, Frame, ListOptions, Page};
 use crate::decode::Readable;
@@ -68,6 +69,8 @@ pub(crate) struct Machine {
     store: AnyStore,
     limit: u32,
     failures: u32,
+    /// Fault whose end is awaited before the next request.
+    cut: Option<Cut>,
 }
 
 const PAGE: u32 = 500;
@@ -77,7 +80,7 @@ const FREE_FAILURES: u32 = 2;
 impl Machine {
     /// Creates a machine without objects, which updates `store`.
     pub(crate) fn new(store: AnyStore) -> Self {
-        Self { state: State::Empty, store, limit: PAGE, failures: 0 }
+        Self { state: State::Empty, store, limit: PAGE, failures: 0, cut: None }
     }
 
     /// The next request.
@@ -152,8 +155,13 @@ impl Machine {
     }
 
     /// Takes the failure of a request or stream. An expired version restarts the list; between two pages, with one page
-    /// for everything. Any other failure is retried from the present state.
+    /// for everything. Any other failure is retried from the present state: at the end of the fault if one cuts the
+    /// component off inside the process.
     pub(crate) fn failed(&mut self, error: &Error) {
+        if let Error::Transport(TransportError::CutOff(cut)) = error {
+            self.cut = Some(cut.clone());
+            return;
+        }
         self.failures += 1;
         let too_large = error.status().is_some_and(|status| {
             status
@@ -218,8 +226,10 @@ async fn keep(endpoint: Endpoint, options: ListOptions, store: AnyStore) {
     let mut machine = Machine::new(store);
     let key_of = |object: &dyn Object| endpoint.key_of(object.meta());
     loop {
-        if let Some(pause) = machine.pause() {
-            pass(&endpoint.context, pause).await;
+        match (machine.cut.take(), machine.pause()) {
+            (Some(cut), _) => cut.ended().await,
+            (None, Some(pause)) => pass(&endpoint.context, pause).await,
+            (None, None) => {}
         }
         match machine.step() {
             Step::List { limit, continue_token } => match endpoint.page(&options, limit, &continue_token).await {
@@ -379,6 +389,20 @@ mod tests {
         assert_eq!(changes(), ["+a"]);
         machine.failed(&refused("Expired"));
         assert_eq!(machine.step(), list(500, ""), "the next list is paged again");
+    }
+
+    #[test]
+    fn a_fault_inside_the_process_is_no_failure_of_the_server() {
+        let (mut machine, _) = recording();
+        machine.page(page(&[], "9", ""), &key_of);
+        machine.ended();
+        let cut = Cut::new(|| Box::pin(future::ready(())));
+        for _ in 0..5 {
+            machine.failed(&Error::Transport(TransportError::CutOff(cut.clone())));
+            assert_eq!(machine.pause(), None);
+            assert_eq!(machine.cut.take(), Some(cut.clone()));
+        }
+        assert_eq!(machine.step(), watch("9"), "it goes on where it was");
     }
 
     #[test]

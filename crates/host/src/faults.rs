@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use api::cluster;
 use api::terrarium::Fault;
-use clock::Instant;
+use clock::{Clock, Instant};
 use controller::{Api, Controller, Error, ListOptions, ObjectKey, QueueHandle, Requeue};
 use domain::fault::{self, Process};
 use domain::garden::components::Program;
@@ -25,7 +25,7 @@ use futures::future::BoxFuture;
 use http::StatusCode;
 use parking_lot::Mutex;
 use process::child::{INSTANCE_HEADER, UNREACHABLE_HEADER};
-use process::transport::full;
+use process::transport::{Cut, full};
 use process::{Context, Request, Response, User, watch};
 
 /// Name of the component that renews a seed's heartbeat.
@@ -151,18 +151,40 @@ impl Faults {
         self.act(pod, now, |fault| fault::cuts_off(fault, process, None, now))
     }
 
-    /// Returns the response to a request that a fault blocks; `None`: the request is served.
-    pub(crate) fn answer(&self, asking: &Asking, path: &str, now: Instant) -> Option<Response> {
-        self.cuts_off(asking, cluster_of(path), now).then(|| {
+    /// Returns the response to a request that a fault blocks; `None`: the request is served. A component inside the
+    /// process gets the end of the fault with it.
+    pub(crate) fn answer(&self, asking: &Asking, path: &str, time: &Clock) -> Option<Response> {
+        self.cuts_off(asking, cluster_of(path), time.now()).then(|| {
             let mut response = Response::new(full(""));
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
             response.headers_mut().insert(UNREACHABLE_HEADER, http::HeaderValue::from_static("fault"));
+            let (faults, asking, time) = (self.clone(), asking.clone(), time.clone());
+            let cluster = cluster_of(path).map(str::to_owned);
+            let cut =
+                Cut::new(move || faults.clone().let_through(asking.clone(), cluster.clone(), time.clone()).boxed());
+            response.extensions_mut().insert(cut);
             response
         })
     }
 
+    /// Resolves when no fault cuts a process off from a cluster any more. Waiting is no action of a fault: it is not
+    /// noted.
+    async fn let_through(self, asking: Asking, cluster: Option<String>, time: Clock) {
+        let mut changes = self.changes();
+        loop {
+            let now = time.now();
+            let cuts_off = |fault: &Arc<Fault>| fault::cuts_off(fault, asking.process(), cluster.as_deref(), now);
+            if !self.all().iter().any(cuts_off) {
+                return;
+            }
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
     /// Resolves when a process is cut off from the server of a path.
-    pub(crate) fn cut(&self, asking: Asking, path: &str, time: clock::Clock) -> BoxFuture<'static, ()> {
+    pub(crate) fn cut(&self, asking: Asking, path: &str, time: Clock) -> BoxFuture<'static, ()> {
         let (faults, mut changes) = (self.clone(), self.changes());
         let cluster = cluster_of(path).map(str::to_owned);
         async move {
@@ -210,6 +232,9 @@ fn cluster_of(path: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use api::terrarium::FaultSpec;
+    use apimachinery::meta::Time;
+    use chrono::TimeDelta;
+    use clock::SimulatedClock;
 
     use super::*;
 
@@ -224,6 +249,7 @@ mod tests {
     #[test]
     fn a_seed_that_cannot_be_reached_is_so_for_its_gardenlet_and_gardener_controller_manager() {
         let now = "2023-07-27T20:00:00Z".parse().expect("an instant");
+        let time = Clock::new(SimulatedClock::new(now));
         let faults = Faults::default();
         let spec = FaultSpec {
             kind: "seed-unreachable".to_owned(),
@@ -245,12 +271,50 @@ mod tests {
             (&extension, "/clusters/seed--local/api/v1/nodes", false),
             (&own, "/log/v1/head", false),
         ] {
-            assert_eq!(faults.answer(who, path, now).is_some(), expected, "{who:?} {path}");
+            assert_eq!(faults.answer(who, path, &time).is_some(), expected, "{who:?} {path}");
         }
         assert!(
             faults.stops_heartbeats("gardenlet-1", "local", now)
                 && !faults.stops_heartbeats("gardenlet-1", "other", now)
         );
         assert!(!faults.isolates("gardenlet", "gardenlet-1", now));
+    }
+
+    /// A component inside the process tries again at the end of the fault, at whatever wall time that is.
+    #[test]
+    fn a_component_inside_the_process_is_told_the_end_of_a_partition() {
+        let now: Instant = "2023-07-27T20:00:00Z".parse().expect("an instant");
+        let until = now + TimeDelta::minutes(10);
+        let fault = |until: Option<Instant>| {
+            let spec = FaultSpec {
+                kind: "component-partition".to_owned(),
+                component: "gardenlet".to_owned(),
+                always: true,
+                until: until.map(Time::from_instant),
+                ..FaultSpec::default()
+            };
+            Arc::new(Fault { spec, ..Fault::default() })
+        };
+        for (first, later, moves_to) in [
+            (vec![fault(None)], vec![], now),
+            (vec![fault(Some(until))], vec![fault(Some(until))], until),
+            (vec![fault(None), fault(Some(until))], vec![fault(Some(until))], until),
+        ] {
+            let (faults, clock) = (Faults::default(), SimulatedClock::new(now));
+            let time = Clock::new(clock.clone());
+            faults.set(first);
+            let gardenlet = asking("gardenlet", "seed--local/gardenlet-1");
+            let answer = faults.answer(&gardenlet, "/clusters/garden/api/v1/nodes", &time).expect("it is cut off");
+            let mut ended = answer.extensions().get::<Cut>().expect("a cut").ended();
+            assert!((&mut ended).now_or_never().is_none());
+            faults.touch();
+            assert!((&mut ended).now_or_never().is_none(), "another fault has changed");
+            let acted = faults.0.acted.lock().clone();
+            clock.advance_to(moves_to);
+            faults.set(later);
+            assert!((&mut ended).now_or_never().is_some());
+            assert_eq!(*faults.0.acted.lock(), acted, "it does not act while it is awaited");
+            assert!(faults.answer(&gardenlet, "/clusters/garden/api/v1/nodes", &time).is_none());
+        }
     }
 }

@@ -63,7 +63,7 @@ impl Host {
         let asking = Asking::of(&request).filter(|_| place != Place::ClockService);
         let Some(asking) = asking else { return self.admit(request, place, is_participant).await };
         let (path, time) = (request.uri().path().to_owned(), self.inner.time.clone());
-        if let Some(unreachable) = self.inner.faults.answer(&asking, &path, time.now()) {
+        if let Some(unreachable) = self.inner.faults.answer(&asking, &path, &time) {
             return Ok(unreachable);
         }
         let watches = is_watch(request.method(), request.uri()) || place == Place::Log;

@@ -37,6 +37,7 @@ use crate::live::{Setup, participate};
 use crate::panics::{Panicked, say_panics};
 use crate::pki::Pair;
 use crate::reports::ReportsOver;
+use crate::transport::{CUT_OFF, Cut};
 use crate::{Context, Exit, Identity, Output, Transport, TransportError};
 
 /// Wall time between the end of standard input and the end of the process.
@@ -239,7 +240,7 @@ impl Assignment {
 }
 
 /// Returns a transport that sets the name of a process on its requests. A response with [`UNREACHABLE_HEADER`] becomes
-/// an error.
+/// an error, from a server of the same process with the end of the fault.
 pub(crate) fn named(transport: Transport, name: HeaderValue) -> Transport {
     let shared = transport.shared().clone();
     let named = Transport::new(move |mut request| {
@@ -247,10 +248,13 @@ pub(crate) fn named(transport: Transport, name: HeaderValue) -> Transport {
         let answer = transport.send(request);
         Box::pin(async move {
             let response = answer.await?;
-            if response.headers().contains_key(UNREACHABLE_HEADER) {
-                return Err(TransportError::Unreachable("a fault cuts this process off".to_owned()));
+            if !response.headers().contains_key(UNREACHABLE_HEADER) {
+                return Ok(response);
             }
-            Ok(response)
+            Err(match response.extensions().get::<Cut>() {
+                Some(cut) => TransportError::CutOff(cut.clone()),
+                None => TransportError::Unreachable(CUT_OFF.to_owned()),
+            })
         })
     });
     named.sharing(&shared)
@@ -370,6 +374,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::full;
 
     #[test]
     fn serving_address_uses_the_assigned_host() {
@@ -379,6 +384,27 @@ mod tests {
         {
             let serving = Serving { host: host.to_owned(), ..Serving::default() };
             assert_eq!(serving.address(listens), expected);
+        }
+    }
+
+    /// The end of a fault is known in the process of its server only.
+    #[tokio::test]
+    async fn a_refusal_by_a_fault_is_no_response() {
+        let cut = Cut::new(|| Box::pin(std::future::ready(())));
+        for (of_server, expected) in [
+            (Some(cut.clone()), TransportError::CutOff(cut)),
+            (None, TransportError::Unreachable("a fault cuts this process off".to_owned())),
+        ] {
+            let server = Transport::new(move |_| {
+                let mut response = http::Response::new(full(""));
+                response.headers_mut().insert(UNREACHABLE_HEADER, HeaderValue::from_static("fault"));
+                of_server.iter().for_each(|cut| drop(response.extensions_mut().insert(cut.clone())));
+                Box::pin(async move { Ok(response) })
+            });
+            let component = named(server, HeaderValue::from_static("runtime/a"));
+            let error = component.send(http::Request::new(full(""))).await.map(drop).expect_err("it is cut off");
+            assert_eq!(error, expected);
+            assert_eq!(error.to_string(), "cannot reach the API server: a fault cuts this process off");
         }
     }
 

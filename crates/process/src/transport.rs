@@ -121,9 +121,56 @@ pub enum TransportError {
     /// No server answers under the name.
     #[error("cannot reach the API server: {0}")]
     Unreachable(String),
+    /// A fault cuts the component off from the server, in the process of both.
+    #[error("cannot reach the API server: {CUT_OFF}")]
+    CutOff(Cut),
     /// The connection broke.
     #[error("the connection broke: {0}")]
     Broken(String),
+}
+
+/// Reason for which a request gets no response while a fault cuts its sender off.
+pub(crate) const CUT_OFF: &str = "a fault cuts this process off";
+
+impl TransportError {
+    /// The reason without the class of the error.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Unreachable(reason) | Self::Broken(reason) => reason,
+            Self::CutOff(_) => CUT_OFF,
+        }
+    }
+}
+
+/// A fault between a component and a server in one process: extension of a response that stands for none, so that the
+/// component sees the end of the fault instead of trying again from time to time. Cheap to clone.
+#[derive(Clone)]
+pub struct Cut(Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>);
+
+impl Cut {
+    /// Creates a cut that has ended when the future of `end` resolves.
+    pub fn new(end: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(end))
+    }
+
+    /// Waits until the component is no longer cut off.
+    pub fn ended(&self) -> BoxFuture<'static, ()> {
+        (self.0)()
+    }
+}
+
+impl PartialEq for Cut {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.0), Arc::as_ptr(&other.0))
+    }
+}
+
+impl Eq for Cut {}
+
+impl fmt::Debug for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cut")
+    }
 }
 
 /// Future of a response.

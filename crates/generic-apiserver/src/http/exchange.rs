@@ -194,10 +194,8 @@ async fn handle(
     if let Some(stamp) = stamp {
         extensions.insert(stamp);
     }
-    let mut response = (shared.handler)(request).await.map_err(|error| match error {
-        TransportError::Unreachable(reason) | TransportError::Broken(reason) => {
-            Failure::Unavailable(format!("error trying to reach service: {reason}"))
-        }
+    let mut response = (shared.handler)(request).await.map_err(|error: TransportError| {
+        Failure::Unavailable(format!("error trying to reach service: {}", error.reason()))
     })?;
     response.extensions_mut().insert(reader);
     Ok(response)

@@ -197,11 +197,11 @@ pub fn bundle(base64: &str) -> Result<String, String> {
 /// Returns the reason for which a server gave no response. Texts about its certificate begin as in Go; the one for an unknown
 /// authority is Go's.
 fn reason(error: &TransportError) -> String {
-    let (TransportError::Unreachable(reason) | TransportError::Broken(reason)) = error;
+    let reason = error.reason();
     match reason.strip_prefix("invalid peer certificate: ") {
         Some("UnknownIssuer" | "BadSignature") => UNKNOWN_AUTHORITY.to_owned(),
         Some(other) => format!("tls: failed to verify certificate: x509: {other}"),
-        None => reason.clone(),
+        None => reason.to_owned(),
     }
 }
 
