@@ -398,7 +398,9 @@ mod tests {
             let server = Transport::new(move |_| {
                 let mut response = http::Response::new(full(""));
                 response.headers_mut().insert(UNREACHABLE_HEADER, HeaderValue::from_static("fault"));
-                of_server.iter().for_each(|cut| drop(response.extensions_mut().insert(cut.clone())));
+                for cut in &of_server {
+                    response.extensions_mut().insert(cut.clone());
+                }
                 Box::pin(async move { Ok(response) })
             });
             let component = named(server, HeaderValue::from_static("runtime/a"));
