@@ -18,8 +18,9 @@ use crate::{root, tidy};
 /// since end-to-end tests also wait for disks and processes.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
-/// Runs every check; `long` explores more schedules, compares forecasts with more landscapes, drains nodes in more of them,
-/// injects a fault into every file operation of a log, and kills landscapes more often.
+/// Runs every check; `long` tests every installed kubectl, explores more schedules, compares forecasts with more
+/// landscapes, drains nodes in more of them, injects a fault into every file operation of a log, and kills landscapes
+/// more often.
 pub(crate) fn test(long: bool) -> Result<(), String> {
     step("format", cargo(&["fmt", "--all", "--check"]))?;
     step(
@@ -42,6 +43,7 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
         }
         tests.env("TERRARIUM_TEST_STARTS", "100");
         tests.env("TERRARIUM_TEST_FAULTS", "all");
+        tests.env("TERRARIUM_TEST_KUBECTLS", "all");
         tests.env("TERRARIUM_TEST_MALFORMED", "100000");
     }
     let _engine = containers(&mut tests)?;
