@@ -394,7 +394,7 @@ mod tests {
                 Exit::default()
             }));
             let mut busy = starter.start(component("busy", &lines, |_, _| async move {
-                begun.send(()).expect("somebody looks");
+                begun.send(()).expect("another thread looks");
                 released.recv().expect("it is released");
                 Exit::default()
             }));

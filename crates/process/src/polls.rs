@@ -4,8 +4,8 @@
 //! A poll that does not end occupies the thread: no other task of it is polled. [`Polls::look`] returns the component
 //! whose task is polled, and for how long.
 //!
-//! **Costs.** Two stores per poll; no lock, and no look at a clock. Polls are numbered: one that is under way at two
-//! looks has lasted at least from the first of them to the second. So somebody must look from time to time.
+//! **Costs.** Two stores per poll; no lock, and no read of a clock. Polls are numbered: one that is found by two looks has
+//! lasted at least from the first of them to the second, so another thread must look from time to time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
