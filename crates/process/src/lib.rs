@@ -8,10 +8,11 @@
 //!
 //! **Tour.** [`Context`] and its fields; [`transport`] requests to API servers; [`unread`] unread bodies of requests;
 //! [`tasks`] spawning and stopping; [`polls`] the component that occupies a thread; [`panics`] messages of panics;
-//! [`offload`] long work on separate threads; [`watch`] values with change notification; [`https`] the transport between
-//! processes; [`pki`] keys and certificates; [`child`] the contract of a process, [`logging`] and [`printing`] its lines, [`live`] a component outside of a simulation,
-//! [`inside`] several components on one thread, [`attempts`] retries before a component is ready, [`participant`],
-//! [`activity`], [`reports`] and [`dial`] its part in landscape time; [`lines`] streams of lines.
+//! [`offload`] long work on separate threads; [`watch`] values with change notification; [`https`] the transport
+//! between processes; [`pki`] keys and certificates; [`child`] the contract of a process, [`logging`] and [`printing`]
+//! its lines, [`live`] a component outside of a simulation, [`inside`] several components on one thread, [`attempts`]
+//! retries before a component is ready, [`participant`], [`activity`], [`reports`] and [`dial`] its part in landscape
+//! time; [`lines`] streams of lines.
 
 pub mod activity;
 pub mod attempts;
