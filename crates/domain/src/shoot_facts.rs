@@ -4,6 +4,7 @@
 use api::constants::update_strategy;
 use api::core::{ShootSpec, Worker};
 
+use crate::release::{Release, Releases};
 use crate::versions::Version;
 
 /// True if changes of the spec wait for the maintenance time window.
@@ -22,8 +23,16 @@ pub fn has_ssh_access(spec: &ShootSpec) -> bool {
     !spec.provider.workers.is_empty() && switch.is_none_or(|ssh_access| ssh_access.enabled)
 }
 
-/// True if DNS providers of a Kubernetes version name their Secret in addition to the reference: below 1.35.
-pub fn has_dns_secret_names(version: &str) -> bool {
+/// Releases in which DNS providers of Shoots with Kubernetes 1.35 and later no longer name their Secret.
+///
+/// Source: pkg/apiserver/registry/core/shoot/strategy.go, v1.138.0 and v1.139.0.
+const DNS_SECRET_NAMES_END: Releases = Releases::since(139);
+
+/// True if DNS providers of a Kubernetes version name their Secret in addition to the reference.
+pub fn has_dns_secret_names(version: &str, release: Release) -> bool {
+    if !DNS_SECRET_NAMES_END.contain(release) {
+        return true;
+    }
     let version = Version::parse(version).map(|version| version.release());
     version.is_ok_and(|version| version < Version::new(1, 35, 0))
 }

@@ -398,7 +398,7 @@ mod tests {
             let server = Transport::new(move |_| {
                 let mut response = http::Response::new(full(""));
                 response.headers_mut().insert(UNREACHABLE_HEADER, HeaderValue::from_static("fault"));
-                for cut in &of_server {
+                if let Some(cut) = &of_server {
                     response.extensions_mut().insert(cut.clone());
                 }
                 Box::pin(async move { Ok(response) })

@@ -13,7 +13,7 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::ConfigMap;
 use api::seedmanagement::Gardenlet;
 use apimachinery::meta::Time;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::components::Program;
 use super::control_plane::{self, checksum};
@@ -29,6 +29,12 @@ pub const NAME: &str = Program::Gardenlet.name();
 /// The reference of gardenlet's chart for a version.
 pub fn chart_reference(version: &str) -> String {
     format!("{CHART_REPOSITORY}:{version}")
+}
+
+/// Returns the JSON merge patch of a Gardenlet that gives it the chart of a version. The fields that exclude `ref` are removed.
+pub fn chart_patch(version: &str) -> Value {
+    let repository = json!({ "ref": chart_reference(version), "repository": null, "tag": null, "digest": null });
+    json!({ "spec": { "deployment": { "helm": { "ociRepository": repository } } } })
 }
 
 /// Returns the Gardenlet with the chart of the operator's version; `None`: it has it already, or does not request it.
@@ -166,14 +172,27 @@ pub fn reconciled(gardenlet: &Gardenlet, error: Option<&str>, now: Time) -> Cond
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
 
     fn gardenlet(repository: Value) -> Gardenlet {
         let mut gardenlet = Gardenlet::default();
         gardenlet.spec.deployment.helm.oci_repository = serde_json::from_value(repository).expect("a repository");
         gardenlet
+    }
+
+    #[test]
+    fn the_chart_of_a_version_replaces_each_form_of_reference() {
+        for repository in [
+            json!({ "ref": "oci://x/gardenlet:v1.119.0" }),
+            json!({ "repository": "x/gardenlet", "tag": "v1.119.0" }),
+            json!({ "repository": "x/gardenlet", "digest": "sha256:0" }),
+            json!({ "repository": "x/gardenlet", "tag": "v1.119.0", "digest": "sha256:0" }),
+        ] {
+            let mut tree = serde_json::to_value(gardenlet(repository.clone())).expect("JSON");
+            apimachinery::patch::merge_patch(&mut tree, &chart_patch("v1.120.0"));
+            let expected = json!({ "ref": "gardener/charts/gardenlet:v1.120.0" });
+            assert_eq!(tree["spec"]["deployment"]["helm"]["ociRepository"], expected, "{repository}");
+        }
     }
 
     /// The chart, its address, and the version it names.

@@ -329,6 +329,10 @@ const DNS_REFERENCES: &str = "
 149 | 1.34.3 | a, Secret/b           | a, Secret/b
 149 | 1.34.3 | -, WorkloadIdentity/a | -, WorkloadIdentity/a
 149 | 1.34.3 | -, -                  | -, -
+138 | 1.35.0 | a, -                  | a, Secret/a
+138 | 1.35.0 | -, Secret/a           | a, Secret/a
+139 | 1.35.0 | a, -                  | a, -
+139 | 1.35.0 | -, Secret/a           | -, Secret/a
 149 | 1.35.0 | a, -                  | a, -
 149 | 1.35.0 | -, Secret/a           | -, Secret/a
 ";

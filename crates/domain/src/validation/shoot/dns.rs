@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rules of the DNS settings of a Shoot.
 //!
-//! Until 1.134 `secretName` of a provider selects its credentials, since 1.135 `credentialsRef` does. Below Kubernetes 1.35
-//! gardener-apiserver fills in the missing field of the two ([`crate::defaulting::sync_dns_references`]), and both must name
-//! the same Secret.
+//! Until 1.134 `secretName` of a provider selects its credentials, since 1.135 `credentialsRef` does. gardener-apiserver fills
+//! in the missing field of the two ([`crate::defaulting::sync_dns_references`]), and both must name the same Secret; since
+//! 1.139 below Kubernetes 1.35 only.
 //!
-//! Source: pkg/apis/core/validation/shoot.go @ v1.134.0, v1.135.0, v1.136.0; pkg/api/core/validation/shoot.go @ v1.149.0.
+//! Source: pkg/apis/core/validation/shoot.go @ v1.134.0, v1.135.0, v1.136.0; pkg/api/core/validation/shoot.go @ v1.138.0, v1.139.0,
+//! v1.149.0.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +63,7 @@ pub(super) fn dns(errors: &mut Errors, spec: &ShootSpec, release: Release, path:
             refuse(errors, Field::DnsSecretName, &spec.kubernetes.version, release, &path.child("secretName"));
         }
         if REFERENCES_COUNT.contain(release) {
-            credentials(errors, provider, &spec.kubernetes.version, &path);
+            credentials(errors, provider, &spec.kubernetes.version, release, &path);
             by_reference(errors, provider, release, &mut checked, &path);
         } else {
             by_name(errors, provider, &mut checked, &path);
@@ -102,8 +103,8 @@ fn by_name(errors: &mut Errors, provider: &DNSProvider, checked: &mut Checked, p
 }
 
 /// Checks that the name of a provider's Secret and the reference to its credentials agree.
-fn credentials(errors: &mut Errors, provider: &DNSProvider, version: &str, path: &Path) {
-    let has_names = has_dns_secret_names(version);
+fn credentials(errors: &mut Errors, provider: &DNSProvider, version: &str, release: Release, path: &Path) {
+    let has_names = has_dns_secret_names(version, release);
     let name = provider.secret_name.as_deref();
     let secret_name = path.child("secretName");
     let Some(reference) = &provider.credentials_ref else {
@@ -217,6 +218,9 @@ mod tests {
             (both("a", &secret("b")), "1.34.0", 135, same.to_owned()),
             (both("a", &secret("a")), "1.34.0", 149, String::new()),
             (only(&secret("a")), "1.34.0", 149, same.to_owned()),
+            (only(&secret("a")), "1.35.0", 138, same.to_owned()),
+            (both("a", &secret("a")), "1.35.0", 138, String::new()),
+            (only(&secret("a")), "1.35.0", 139, String::new()),
             (only(&secret("a")), "1.35.0", 149, String::new()),
             (both("a", &secret("a")), "1.35.0", 149, late.to_owned()),
             (only(&identity), "1.34.0", 135, String::new()),

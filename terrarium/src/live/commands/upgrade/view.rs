@@ -15,7 +15,7 @@ use apimachinery::meta::DeleteOptions;
 use chrono::TimeDelta;
 use clock::Clock;
 use controller::{Api, Error, ListOptions, Patch, Readable, Reflector, Store};
-use domain::garden::gardenlet::chart_reference;
+use domain::garden::gardenlet::chart_patch;
 use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Landscape, library};
 use domain::upgrade::Plan;
@@ -242,10 +242,7 @@ impl View {
                     if self.follows_operator(&gardenlet.metadata.name) {
                         return Ok(());
                     }
-                    // The whole reference is replaced, as gardener-operator does.
-                    let reference = json!({ "ref": chart_reference(&version) });
-                    let helm = json!({ "helm": { "ociRepository": reference } });
-                    let patch = json!({ "spec": { "deployment": helm } });
+                    let patch = chart_patch(&version);
                     let api = Api::<Gardenlet>::namespaced(&self.context, cluster::GARDEN, namespace::GARDEN);
                     let done = api.patch(&next.owner, &Patch::Merge(patch)).await;
                     return done.map(drop).map_err(|error| failed(next, &error));
