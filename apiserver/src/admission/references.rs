@@ -13,19 +13,12 @@ use domain::admission::namespaced_cloud_profile::{check_overrides_in_use, takes_
 use domain::admission::references as rules;
 use domain::admission::{Refusal, multierror};
 use domain::profile::Profile;
-use domain::release::{Release, Releases};
+use domain::release::Release;
 use domain::versions::Moment;
 use generic_apiserver::{Attributes, Operation, Plugin, Reads, RequestContext};
 
 use super::access::{Access, Target};
 use super::{CloudProfileOf, Verdict, refused, stored, writes};
-
-/// Releases whose refusals name the kind of credentials; earlier ones have Secrets only.
-const KINDS_OF_CREDENTIALS: Releases = Releases::since(102);
-/// Releases that resolve the references of a Shoot's kube-apiserver.
-const API_SERVER_REFERENCES: Releases = Releases::since(107);
-/// Releases whose refusals about referenced resources do not name the Shoot, since Seeds have them, too.
-const RESOURCES_OF_ANY_KIND: Releases = Releases::since(116);
 
 /// Checks references of all kinds.
 pub(super) struct ResourceReferenceManager {
@@ -45,8 +38,9 @@ impl Plugin for ResourceReferenceManager {
         }
         let request = attributes.request;
         let release = self.release;
-        let shown =
-            |kind: &str| if KINDS_OF_CREDENTIALS.contain(release) { kind.to_owned() } else { "secret".to_owned() };
+        let shown = |kind: &str| {
+            if rules::KINDS_OF_CREDENTIALS.contain(release) { kind.to_owned() } else { "secret".to_owned() }
+        };
         let both = ["", "binding"];
         judged::<Shoot>(attributes, &both, |new, old| shoot(new, old, release, (&self.access, request), reads))?;
         judged::<Seed>(attributes, &[""], |new, old| {
@@ -68,9 +62,10 @@ impl Plugin for ResourceReferenceManager {
             let types = [new.provider.r#type.as_str()];
             users(new, &types, release, |shoot| shoot.spec.credentials_binding_name.as_deref(), reads)?;
             let ObjectReference { kind, namespace, name, .. } = &new.credentials_ref;
-            let (group, plural) = resource_of(kind);
+            let GroupResource { group, resource: plural } = rules::resource_of(kind);
             let text = format!("CredentialsBinding cannot reference a {} you are not allowed to read", shown(kind));
-            self.access.read(request, Target { group, plural, namespace, name, ..Target::default() }, &text)?;
+            let target = Target { group: &group, plural: &plural, namespace, name, ..Target::default() };
+            self.access.read(request, target, &text)?;
             credentials(&new.credentials_ref, &new.provider.r#type, reads)?;
             quotas(&new.quotas, CredentialsBinding::KIND, release, (&self.access, request), reads)
         })?;
@@ -206,15 +201,6 @@ fn exists<K: apimachinery::Resource>(name: Option<String>, namespace: &str, read
     }
 }
 
-/// Group and plural name of a kind that other objects refer to.
-fn resource_of(kind: &str) -> (&'static str, &'static str) {
-    match kind {
-        WorkloadIdentity::KIND => (WorkloadIdentity::GROUP, WorkloadIdentity::PLURAL),
-        ConfigMap::KIND => (ConfigMap::GROUP, ConfigMap::PLURAL),
-        _ => (Secret::GROUP, Secret::PLURAL),
-    }
-}
-
 /// Returns a 403 if there is no such Secret, ConfigMap or WorkloadIdentity.
 fn find(kind: &str, namespace: &str, name: &str, reads: &Reads<'_>) -> Result<(), Refusal> {
     let is_found = match kind {
@@ -272,7 +258,7 @@ fn quotas(
         };
         *(if quota.spec.scope.kind == "Project" { &mut of_project } else { &mut of_credentials }) += 1;
         if of_project > 1 || of_credentials > 1 {
-            let scope = if KINDS_OF_CREDENTIALS.contain(release) { "credentials" } else { "secret" };
+            let scope = if rules::KINDS_OF_CREDENTIALS.contain(release) { "credentials" } else { "secret" };
             let text = format!("only one quota per scope (project or {scope}) can be assigned");
             return Err(Refusal::Forbidden(text));
         }
@@ -304,11 +290,11 @@ fn resources(
     if change.0 == change.1 {
         return Ok(());
     }
-    let shoot = if RESOURCES_OF_ANY_KIND.contain(release) { "" } else { "shoot " };
+    let shoot = if rules::RESOURCES_OF_ANY_KIND.contain(release) { "" } else { "shoot " };
     for resource in change.0 {
         let (kind, name) = (resource.resource_ref.kind.as_str(), resource.resource_ref.name.as_str());
-        let (group, plural) = resource_of(kind);
-        let target = Target { group, plural, namespace, name, ..Target::default() };
+        let GroupResource { group, resource: plural } = rules::resource_of(kind);
+        let target = Target { group: &group, plural: &plural, namespace, name, ..Target::default() };
         access.read(request, target, &format!("{shoot}cannot reference a resource you are not allowed to read"))?;
         let what = format!("failed to resolve {shoot}resource reference {:?}", resource.name);
         within(&what, find(kind, namespace, name, reads))?;
@@ -342,7 +328,7 @@ fn shoot(
     exists::<ExposureClass>(changed(&spec.exposure_class_name, &before.exposure_class_name), "", reads)?;
     resources((&spec.resources, &before.resources), namespace, release, asking, reads)?;
     rules::check_dns_credentials(spec, before, release, |kind, name| find(kind, namespace, name, reads).is_ok())?;
-    if !API_SERVER_REFERENCES.contain(release) {
+    if !rules::API_SERVER_REFERENCES.contain(release) {
         return Ok(());
     }
     let empty = KubeAPIServerConfig::default();

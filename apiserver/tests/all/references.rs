@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! References of objects to others, by release.
+//! Checks of references between objects, by release.
 //!
 //! Source: plugin/pkg/global/resourcereferencemanager/admission.go @ v1.120.0 to v1.149.0.
 

@@ -25,7 +25,7 @@ pub(crate) static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
 pub(crate) const LONGEST: usize = 4096;
 /// Length of an expression in bytes up to which its nesting always fits on a thread's stack.
 const SHORT: usize = 512;
-/// Size of the stack for a longer one, in bytes: one that is only nesting takes a kilobyte for each of its bytes.
+/// Size in bytes of the stack for longer expressions: one of nested parentheses takes a kilobyte for each byte of its text.
 const STACK: usize = 16 << 20;
 
 /// A rule in the Common Expression Language.
@@ -42,7 +42,7 @@ pub struct Rule {
     pub reason: String,
     /// Path of the invalid field, relative to the rule: `.spec.replicas`.
     pub field_path: String,
-    /// True if the rule also applies to new values, although it uses old ones.
+    /// True if the rule uses `oldSelf` and also applies to values that have no old value.
     pub optional_old_self: bool,
     #[serde(skip)]
     pub(crate) compiled: OnceLock<Result<Arc<Compiled>, String>>,
@@ -78,7 +78,7 @@ impl Rule {
     /// Compiles rule and message expression.
     ///
     /// # Errors
-    /// The rule, or its message expression, is not an expression.
+    /// `rule` or `message_expression` cannot be parsed.
     pub(crate) fn compile(&self) -> Result<Arc<Compiled>, String> {
         let length = self.rule.len().max(self.message_expression.len());
         let parsed = |text: &str| {

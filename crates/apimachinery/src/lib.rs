@@ -11,7 +11,7 @@
 //! value to the bytes that are stored and served; [`go`] texts in Go's form; [`field`] paths and errors; [`status`]
 //! `metav1.Status`; [`selector`] labels and fields; [`wire`] values without their types; [`validation`] the grammars of
 //! names and labels; [`fields`] managed fields and server-side apply; [`patch`] JSON, merge and strategic merge patch;
-//! [`opaque`] texts in trees; [`dynamic`] objects known by schema only.
+//! [`opaque`] parts of trees that are kept as text; [`dynamic`] objects whose type is known from a schema only.
 
 // `api_type` names this crate as in other crates.
 extern crate self as apimachinery;

@@ -19,7 +19,7 @@ pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
     const KEEPS_OPAQUE: bool;
     /// Returns `metadata` of the object.
     fn metadata(&self) -> &ObjectMeta;
-    /// Returns `metadata` for changes.
+    /// Returns `metadata`, which the caller may change.
     fn metadata_mut(&mut self) -> &mut ObjectMeta;
     /// Creates an object from a tree that [`crate::decode`] has pruned and checked.
     ///
@@ -36,7 +36,7 @@ pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
     /// Copies every top-level field from an older object, including metadata, except those with these names; `false` if
     /// the type does not support single fields, and nothing was copied.
     fn keep_fields(&mut self, old: &Self, except: &[&str]) -> bool;
-    /// Merges a merge patch that [`crate::decode::merge_patch`] has pruned and checked; `apiVersion` and `kind` in it
+    /// Applies a JSON merge patch that [`crate::decode::merge_patch`] has pruned and checked; `apiVersion` and `kind` in it
     /// are ignored. `schema`: that of an object whose zeros are left out like Go's, if its type does not do that by
     /// itself.
     ///

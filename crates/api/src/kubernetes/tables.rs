@@ -73,7 +73,8 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables::new(&FILES, named));
 type Make<T> = Box<dyn FnOnce() -> T + Send>;
 type Lazy<T> = LazyLock<T, Make<T>>;
 
-/// Resolves a type that is not predeclared, by the name of the package that uses it; `None` if no table has the type.
+/// Function that returns the tree of a type that Go does not predeclare, from the package that uses it and the name of the
+/// type; `None` if no table has the type.
 type Named = fn(&'static str, &'static str) -> Option<Node>;
 
 /// Returns the tree of a struct of a group's `v1` package; `None` if no table has it.

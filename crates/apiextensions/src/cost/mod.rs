@@ -109,7 +109,7 @@ impl Costs {
     }
 }
 
-/// Returns the largest cost of one evaluation of an expression of a rule for a value of a type.
+/// Returns the maximum cost of one evaluation of an expression for a value of the declared type.
 fn estimate(rule: &Compiled, expression: &IdedExpr, declared: &Declared) -> u64 {
     let mut estimator = Estimator { root: declared, is_old_optional: rule.is_old_optional, variables: Vec::new() };
     with_stack(rule.length, || estimator.node(expression).cost)

@@ -70,7 +70,7 @@ fn is_plain(bytes: &[u8]) -> bool {
     are_plain && !tail.iter().any(|byte| matches!(byte, 0..b' ' | b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2))
 }
 
-/// The formatter of [`write_json`].
+/// Formatter of [`write_json`]: JSON with the escapes of Go's `encoding/json`.
 struct Go;
 
 impl Formatter for Go {

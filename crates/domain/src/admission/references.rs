@@ -9,8 +9,8 @@ use api::constants::api_version;
 use api::core::*;
 use api::kubernetes::core::{ConfigMap, ObjectReference, Secret};
 use api::security::WorkloadIdentity;
-use apimachinery::Resource as _;
 use apimachinery::meta::ObjectMeta;
+use apimachinery::{GroupResource, Resource as _};
 
 use super::Refusal;
 use crate::release::{Release, Releases};
@@ -19,19 +19,31 @@ use crate::release::{Release, Releases};
 const EARLIER_TEXT: Releases = Releases::until(107);
 /// Releases that resolve the references of DNS providers to credentials; earlier ones resolve names of Secrets.
 const DNS_REFERENCES: Releases = Releases::since(135);
-/// Releases that resolve the reference of a BackupBucket to credentials; earlier ones resolve that to its Secret.
+/// Releases that resolve the reference of a BackupBucket to credentials; earlier ones resolve its `secretRef`.
 const BUCKET_REFERENCE: Releases = Releases::since(120);
 /// Releases that compare a binding with the Shoots that use it.
 const BINDINGS_FIT_SHOOTS: Releases = Releases::since(119);
 
+/// Releases whose messages name the kind of credentials; in earlier releases credentials are always Secrets.
+pub const KINDS_OF_CREDENTIALS: Releases = Releases::since(102);
+/// Releases that resolve the references of a Shoot's kube-apiserver.
+pub const API_SERVER_REFERENCES: Releases = Releases::since(107);
+/// Releases whose messages about `spec.resources` do not name the Shoot: Seeds have this field, too.
+pub const RESOURCES_OF_ANY_KIND: Releases = Releases::since(116);
+
+/// Returns the resource of a kind of referenced objects: WorkloadIdentity, ConfigMap, otherwise Secret.
+pub fn resource_of(kind: &str) -> GroupResource {
+    let (group, plural) = match kind {
+        WorkloadIdentity::KIND => (WorkloadIdentity::GROUP, WorkloadIdentity::PLURAL),
+        ConfigMap::KIND => (ConfigMap::GROUP, ConfigMap::PLURAL),
+        _ => (Secret::GROUP, Secret::PLURAL),
+    };
+    GroupResource { group: group.to_owned(), resource: plural.to_owned() }
+}
+
 /// Returns the message about a missing Secret, ConfigMap or WorkloadIdentity.
 pub fn not_found(kind: &str, name: &str) -> String {
-    let resource = match kind {
-        WorkloadIdentity::KIND => "workloadidentities.security.gardener.cloud",
-        ConfigMap::KIND => "configmaps",
-        _ => "secrets",
-    };
-    format!("{resource} {name:?} not found")
+    format!("{} {name:?} not found", resource_of(kind))
 }
 
 /// True if a reference is to a Secret or a WorkloadIdentity.
