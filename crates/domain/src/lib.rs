@@ -41,6 +41,7 @@
 //! - [`rotation`] effect of a run of gardenlet on the state of credentials that rotate.
 //! - [`seed_checks`] conditions of a Seed that follow from its extensions and backup buckets.
 //! - [`seed_lifecycle`] Seeds and Shoots whose gardenlet does not renew its Lease.
+//! - [`shoot_components`] components of a Shoot.
 //! - [`shoot_facts`] properties of a Shoot's spec.
 //! - [`skew`] versions of Gardener that may run alongside each other, and the knowledge of each release.
 //! - [`upgrade`] the order of a landscape's update to another version of Gardener, and the changes that this causes.
@@ -90,6 +91,7 @@ pub mod rotation;
 pub mod seed_checks;
 pub mod seed_lifecycle;
 pub mod seed_readiness;
+pub mod shoot_components;
 pub mod shoot_facts;
 pub mod skew;
 pub mod upgrade;

@@ -17,12 +17,12 @@ use controller::{Controller, Error, Index, ObjectKey, Requeue};
 use domain::care::conditions::{self, Finding, judge};
 use domain::care::{automatic_rotation, components, constraints, nodes};
 use domain::rollout::preservation::{PRESERVED, is_preserved_and_unhealthy};
+use domain::shoot_components::{Component, Kind};
 use domain::shoot_facts::is_hibernation_enabled;
 use domain::versions::Moment;
 use domain::worker_pool;
 use parking_lot::Mutex;
 
-use super::botanist::components::required_deployments;
 use super::botanist::workload::Workload;
 use super::shared::Gardenlet;
 use super::shoot::responsible_seed;
@@ -201,9 +201,9 @@ impl Findings {
         let api_server = deployments.iter().find(|each| each.name == "kube-apiserver");
         let api_server = components::api_server(api_server);
         let control_plane = components::control_plane(
-            &required_deployments(shoot),
+            &Component::required(Kind::ControlPlane, &shoot.spec),
             &deployments,
-            &["etcd-main", "etcd-events"],
+            &Component::required(Kind::Etcd, &shoot.spec),
             &etcds,
         );
         if api_server.status != "True" {

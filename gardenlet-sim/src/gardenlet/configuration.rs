@@ -77,8 +77,6 @@ impl Configuration {
 pub(crate) const NEW_WORKER_POOL_HASH: &str = "NewWorkerPoolHash";
 /// Feature gate: a webhook of gardener-resource-manager authorizes node agents.
 pub(crate) const NODE_AGENT_AUTHORIZER: &str = "NodeAgentAuthorizer";
-/// Feature gate: logs and metrics of a control plane are sent through a collector of its own.
-pub(crate) const OPEN_TELEMETRY_COLLECTOR: &str = "OpenTelemetryCollector";
 
 #[cfg(test)]
 mod tests {

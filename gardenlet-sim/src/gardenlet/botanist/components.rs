@@ -12,194 +12,23 @@ use chrono::{SecondsFormat, TimeDelta};
 use controller::{ListOptions, Patch};
 use domain::last_operation::OperationType;
 use domain::rollout::Arguments;
-use domain::skew::GardenerVersion;
-use domain::upgrade::changes::{image_tag, is_reconfigured};
+use domain::shoot_components::{Component, Kind};
 use domain::worker_pool::hash::digest;
 use serde_json::{Value, json};
 
-use super::super::configuration::OPEN_TELEMETRY_COLLECTOR;
-use super::super::flow::effect::Component;
 use super::super::readiness;
 use super::workload::Workload;
 use super::{Botanist, Failure, delete, typed};
 
-/// Cluster and kind of a component's object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A Deployment of the control plane namespace.
-    ControlPlane,
-    /// A StatefulSet of the control plane namespace.
-    Etcd,
-    /// A Deployment of `kube-system` in the shoot.
-    System,
-    /// A DaemonSet of `kube-system` in the shoot.
-    EveryNode,
-}
-
-impl Component {
-    /// Returns the name of the object.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::ApiserverProxy => "apiserver-proxy",
-            Self::ClusterAutoscaler => "cluster-autoscaler",
-            Self::CoreDns => "coredns",
-            Self::EtcdEvents => "etcd-events",
-            Self::EtcdMain => "etcd-main",
-            Self::GardenerResourceManager => "gardener-resource-manager",
-            Self::IstioBasicAuthServer => "istio-basic-auth-server",
-            Self::KubeApiserver => "kube-apiserver",
-            Self::KubeControllerManager => "kube-controller-manager",
-            Self::KubeScheduler => "kube-scheduler",
-            Self::MachineControllerManager => "machine-controller-manager",
-            Self::MetricsServer => "metrics-server",
-            Self::NetworkPlugin => "network-plugin",
-            Self::NodeExporter => "node-exporter",
-            Self::NodeLocalDns => "node-local-dns",
-            Self::NodeProblemDetector => "node-problem-detector",
-            Self::OpenTelemetryCollector => "opentelemetry-collector",
-            Self::VpaAdmissionController => "vpa-admission-controller",
-            Self::VpaRecommender => "vpa-recommender",
-            Self::VpaUpdater => "vpa-updater",
-            Self::VpnShoot => "vpn-shoot",
-        }
-    }
-
-    const fn kind(self) -> Kind {
-        match self {
-            Self::EtcdEvents | Self::EtcdMain => Kind::Etcd,
-            Self::CoreDns | Self::MetricsServer | Self::VpnShoot => Kind::System,
-            Self::ApiserverProxy
-            | Self::NetworkPlugin
-            | Self::NodeExporter
-            | Self::NodeLocalDns
-            | Self::NodeProblemDetector => Kind::EveryNode,
-            _ => Kind::ControlPlane,
-        }
-    }
-
-    /// True if the component's object is in the shoot cluster, not in the control plane namespace.
-    const fn is_in_shoot(self) -> bool {
-        matches!(self.kind(), Kind::System | Kind::EveryNode)
-    }
-
-    /// True if the image has the version of the cluster.
-    const fn is_of_kubernetes(self) -> bool {
-        matches!(self, Self::KubeApiserver | Self::KubeControllerManager | Self::KubeScheduler)
-    }
-
-    /// True if the pods are labelled for the restart that maintenance may request.
-    const fn wants_restarts(self) -> bool {
-        matches!(
-            self,
-            Self::ClusterAutoscaler
-                | Self::KubeControllerManager
-                | Self::KubeScheduler
-                | Self::MachineControllerManager
-        )
-    }
-}
-
-/// Returns the Deployments that `ControlPlaneHealthy` requires.
-pub(crate) fn required_deployments(shoot: &api::core::Shoot) -> Vec<&'static str> {
-    let mut required = vec!["gardener-resource-manager", "kube-apiserver", "kube-controller-manager"];
-    let pools = &shoot.spec.provider.workers;
-    if !pools.is_empty() {
-        required.extend(["kube-scheduler", "machine-controller-manager"]);
-        if pools.iter().any(|pool| pool.maximum > pool.minimum) {
-            required.push("cluster-autoscaler");
-        }
-        if has_vertical_pod_autoscaler(shoot) {
-            required.extend(["vpa-admission-controller", "vpa-recommender", "vpa-updater"]);
-        }
-    }
-    required
-}
-
-fn has_vertical_pod_autoscaler(shoot: &api::core::Shoot) -> bool {
-    shoot.spec.kubernetes.vertical_pod_autoscaler.as_ref().is_some_and(|autoscaler| autoscaler.enabled)
-}
-
 impl Botanist {
-    /// True if the spec requires a component.
+    /// True if the Shoot has a component.
     fn is_wanted(&self, component: Component) -> bool {
-        let spec = &self.shoot.spec;
-        match component {
-            Component::ClusterAutoscaler => spec.provider.workers.iter().any(|pool| pool.maximum > pool.minimum),
-            Component::VpaAdmissionController | Component::VpaRecommender | Component::VpaUpdater => {
-                has_vertical_pod_autoscaler(&self.shoot)
-            }
-            Component::IstioBasicAuthServer => self.gardenlet.has_component(component.name()),
-            Component::OpenTelemetryCollector => {
-                self.gardenlet.options.config.gate(OPEN_TELEMETRY_COLLECTOR, &self.gardenlet.identity.version)
-            }
-            Component::NodeLocalDns => spec
-                .system_components
-                .as_ref()
-                .and_then(|components| components.node_local_dns.as_ref())
-                .is_some_and(|dns| dns.enabled),
-            _ => true,
-        }
+        let (config, version) = (&self.gardenlet.options.config, &self.gardenlet.identity.version);
+        component.is_deployed(&self.shoot.spec, version, |gate| config.gate(gate, version))
     }
 
-    /// Returns the parts of the spec that change a component's pods.
-    fn configuration_of(&self, component: Component) -> Value {
-        let kubernetes = &self.shoot.spec.kubernetes;
-        match component {
-            Component::KubeApiserver => {
-                let is_reconfigured =
-                    |version: GardenerVersion| is_reconfigured(component.name(), &version, &kubernetes.version);
-                if self.gardenlet.version().is_some_and(is_reconfigured) {
-                    json!([kubernetes.kube_api_server, "anonymous access by the authentication configuration"])
-                } else {
-                    json!(kubernetes.kube_api_server)
-                }
-            }
-            Component::KubeControllerManager => json!(kubernetes.kube_controller_manager),
-            Component::KubeScheduler => json!(kubernetes.kube_scheduler),
-            Component::ClusterAutoscaler => json!(kubernetes.cluster_autoscaler),
-            Component::VpaAdmissionController | Component::VpaRecommender | Component::VpaUpdater => {
-                json!(kubernetes.vertical_pod_autoscaler)
-            }
-            Component::CoreDns => json!(self.shoot.spec.system_components),
-            Component::NetworkPlugin => {
-                json!(self.shoot.spec.networking.as_ref().map(|networking| &networking.provider_config))
-            }
-            _ => Value::Null,
-        }
-    }
-
-    fn replicas_of(&self, component: Component) -> i32 {
-        let is_highly_available = self
-            .shoot
-            .spec
-            .control_plane
-            .as_ref()
-            .is_some_and(|control_plane| control_plane.high_availability.is_some());
-        match component {
-            Component::EtcdMain | Component::EtcdEvents if is_highly_available => 3,
-            Component::KubeApiserver if is_highly_available => 3,
-            Component::GardenerResourceManager | Component::CoreDns => 2,
-            Component::KubeApiserver => 2,
-            _ => 1,
-        }
-    }
-
-    fn image_of(&self, component: Component, name: &str) -> String {
-        let version = if component.is_of_kubernetes() {
-            format!("v{}", self.shoot.spec.kubernetes.version)
-        } else {
-            match component {
-                Component::GardenerResourceManager => self.gardenlet.context.identity.version.to_string(),
-                _ => {
-                    let tag = self
-                        .gardenlet
-                        .version()
-                        .and_then(|version| image_tag(component.name(), &version, &self.shoot.spec.kubernetes.version));
-                    tag.unwrap_or("stable").to_owned()
-                }
-            }
-        };
-        format!("{name}:{version}")
+    fn name_of(&self, component: Component) -> String {
+        component.object_name(&self.shoot.spec)
     }
 
     /// Returns the containers of a component. machine-controller-manager has an additional one for the provider's
@@ -223,23 +52,20 @@ impl Botanist {
     /// Returns metadata, selector and pod template of a component's object.
     fn workload(&self, component: Component, name: &str, image: &str, pods: &TextMap) -> Value {
         let kind = component.kind();
-        let namespace = match kind {
-            Kind::ControlPlane | Kind::Etcd => self.technical_id.as_str(),
-            Kind::System | Kind::EveryNode => "kube-system",
-        };
+        let namespace = kind.namespace(&self.technical_id);
         let mut labels = TextMap::from([("app".to_owned(), name.to_owned())]);
-        if matches!(kind, Kind::ControlPlane | Kind::Etcd) {
-            labels.insert(label::ROLE.to_owned(), role::CONTROL_PLANE.to_owned());
-        } else {
+        if kind.is_in_shoot() {
             labels.insert(label::ROLE.to_owned(), role::SYSTEM_COMPONENT.to_owned());
             labels.insert(label::MANAGED_BY.to_owned(), "gardener".to_owned());
+        } else {
+            labels.insert(label::ROLE.to_owned(), role::CONTROL_PLANE.to_owned());
         }
         let mut pod_labels = labels.clone();
-        if component.wants_restarts() {
+        if component.is_restarted() {
             pod_labels.insert(label::MAINTENANCE_RESTART.to_owned(), "true".to_owned());
         }
         let mut annotations = pods.clone();
-        let configuration = self.configuration_of(component);
+        let configuration = component.configuration(&self.shoot.spec, &self.gardenlet.identity.version);
         if !configuration.is_null() {
             let checksum = digest(&[configuration.to_string()]);
             annotations.insert(format!("checksum/configmap-{}", component.name()), checksum[..8].to_owned());
@@ -273,10 +99,11 @@ impl Botanist {
         pods: &TextMap,
     ) -> Result<(), Failure> {
         let name = self.name_of(component);
-        let mut fields = self.workload(component, &name, &self.image_of(component, &name), pods);
+        let tag = component.image_tag(&self.shoot.spec, &self.gardenlet.identity.version);
+        let mut fields = self.workload(component, &name, &format!("{name}:{tag}"), pods);
         let kind = component.kind();
         if kind != Kind::EveryNode {
-            fields["spec"]["replicas"] = json!(replicas.unwrap_or_else(|| self.replicas_of(component)));
+            fields["spec"]["replicas"] = json!(replicas.unwrap_or_else(|| component.replicas(&self.shoot.spec)));
         }
         let stores = &self.gardenlet.stores;
         match kind {
@@ -321,20 +148,6 @@ impl Botanist {
         Ok(())
     }
 
-    fn name_of(&self, component: Component) -> String {
-        match component {
-            Component::NetworkPlugin => {
-                let type_ = self.shoot.spec.networking.as_ref().and_then(|networking| networking.r#type.clone());
-                match type_.as_deref() {
-                    Some("cilium") => "cilium".to_owned(),
-                    Some(type_) => format!("{type_}-node"),
-                    None => "network-node".to_owned(),
-                }
-            }
-            _ => component.name().to_owned(),
-        }
-    }
-
     /// Returns the replicas of a control plane component while the Shoot is hibernated; `None`: not hibernated.
     fn hibernated_replicas(&self, component: Component) -> Option<i32> {
         let is_hibernated = self.facts.hibernated && component.kind() != Kind::EveryNode;
@@ -349,12 +162,12 @@ impl Botanist {
             _ => stores.deployments.get(&key).and_then(|deployment| deployment.spec.replicas),
         };
         let never_ran = self.shoot.status.hibernated || self.operation == OperationType::Create;
-        Some(present.unwrap_or_else(|| if never_ran { 0 } else { self.replicas_of(component) }))
+        Some(present.unwrap_or_else(|| if never_ran { 0 } else { component.replicas(&self.shoot.spec) }))
     }
 
     pub(crate) async fn deploy_components(&self, components: &[Component]) -> Result<(), Failure> {
         for component in components {
-            if self.facts.hibernated && component.is_in_shoot() {
+            if self.facts.hibernated && component.kind().is_in_shoot() {
                 // gardener-resource-manager, which creates it in the cluster, has no pods; a Shoot that was created in
                 // hibernation has no cluster yet.
                 continue;
@@ -519,7 +332,7 @@ impl Botanist {
         let api = self.gardenlet.shoot(&self.technical_id, "kube-system");
         for (name, version) in self.kube_proxy_names() {
             let image = format!("kube-proxy:v{version}");
-            let mut fields = self.workload(Component::NodeExporter, &name, &image, &TextMap::new());
+            let mut fields = self.workload(Component::KubeProxy, &name, &image, &TextMap::new());
             // The object names pool and version, the container does not: its name has no dots.
             fields["spec"]["template"]["spec"]["containers"][0]["name"] = json!("kube-proxy");
             let pool = name.strip_prefix("kube-proxy-").and_then(|rest| rest.strip_suffix(&format!("-v{version}")));

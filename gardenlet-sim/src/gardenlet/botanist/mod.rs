@@ -28,6 +28,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, Error};
 use domain::fault;
 use domain::last_operation::{OperationType, TaskFailure};
+use domain::shoot_components::Component;
 use domain::worker_pool::OscKeys;
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
@@ -130,11 +131,11 @@ impl Botanist {
         match task.effect {
             // Without an effect or a fault, the future is ready at once.
             Effect::Unseen(_) if faults.is_empty() => Box::pin(async { Ok(()) }),
-            effect => Box::pin(async move {
+            _ => Box::pin(async move {
                 for fault in faults {
                     self.apply_fault(&fault, task).await?;
                 }
-                self.effect(effect).await.map_err(|failure| failure.of_task(name, self.provider()))
+                self.effect(task).await.map_err(|failure| failure.of_task(name, self.provider()))
             }),
         }
     }
@@ -178,10 +179,10 @@ impl Botanist {
         }
     }
 
-    /// Returns the future of an effect, each in a box of its own: a future for all of them would be as large as the
+    /// Returns the future of a task's effect, each in a box of its own: a future for all of them would be as large as the
     /// largest, and is moved after its creation.
-    fn effect(&self, effect: Effect) -> BoxFuture<'_, Result<(), Failure>> {
-        match effect {
+    fn effect(&self, task: &'static Task) -> BoxFuture<'_, Result<(), Failure>> {
+        match task.effect {
             Effect::Unseen(_) => Box::pin(async { Ok(()) }),
             Effect::Namespace => Box::pin(self.deploy_namespace()),
             Effect::ClusterIdentity => Box::pin(self.ensure_cluster_identity()),
@@ -196,7 +197,9 @@ impl Botanist {
             Effect::DestroyDnsRecord(record) => Box::pin(self.destroy_dns_record(record)),
             Effect::BackupEntry => Box::pin(self.deploy_backup_entry()),
             Effect::AwaitBackupEntry => Box::pin(async { self.await_backup_entry() }),
-            Effect::DeployComponents(components) => Box::pin(self.deploy_components(components)),
+            Effect::DeployComponents => {
+                Box::pin(async move { self.deploy_components(&Component::of_task(task.name)).await })
+            }
             Effect::AwaitComponents(components) => Box::pin(self.await_components(components)),
             Effect::DestroyComponents(components) => Box::pin(self.destroy_components(components)),
             Effect::ScaleDown(component) => Box::pin(self.scale_down(component)),

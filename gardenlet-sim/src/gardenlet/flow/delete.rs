@@ -5,7 +5,8 @@
 
 #![allow(clippy::enum_glob_use, reason = "a table reads by its words alone")]
 
-use super::effect::Component::*;
+use domain::shoot_components::Component::*;
+
 use super::effect::Dns::*;
 use super::effect::Effect::{self, *};
 use super::effect::Lifecycle::*;
@@ -29,7 +30,7 @@ pub(crate) static TASKS: [Task; 83] = [
     task(7, "Initializing secrets management", &[1], |f| f.namespace_gone, SecretsManagement),
     task(8, "Deploying referenced resources", &[1], |f| f.namespace_gone, ReferencedResources),
     task(9, "Deploying internal domain DNS record", &[8, 5], |f| f.no_cleanup, InternalDnsRecord),
-    task(10, "Deploying main and events etcd", &[7, 3], |f| f.no_cleanup, DeployComponents(&[EtcdMain, EtcdEvents])),
+    task(10, "Deploying main and events etcd", &[7, 3], |f| f.no_cleanup, DeployComponents),
     task(11, "Scaling up etcd main and event", &[10], |f| f.no_cleanup, SCALING),
     task(12, "Waiting until main and event etcd report readiness", &[11], |f| f.no_cleanup, AwaitComponents(&[EtcdMain, EtcdEvents])),
     task(13, "Deploying Shoot control plane", &[7, 3, 2], |f| f.workerless || f.no_cleanup || !f.control_plane_deployment_needed, Deploy(ControlPlane)),
@@ -39,7 +40,7 @@ pub(crate) static TASKS: [Task; 83] = [
     task(17, "Waiting until Kubernetes API server reports readiness", &[15, 16], |f| f.no_cleanup, AwaitKubeApiserver),
     task(18, "Deploying Kubernetes API server service SNI settings in the Seed cluster", &[17], |f| f.no_cleanup, SNI),
     task(19, "Setting gardener-resource-manager replicas to 2", &[17], |f| f.no_cleanup, SCALING),
-    task(20, "Deploying gardener-resource-manager", &[19], |f| f.no_cleanup, DeployComponents(&[GardenerResourceManager])),
+    task(20, "Deploying gardener-resource-manager", &[19], |f| f.no_cleanup, DeployComponents),
     task(21, "Waiting until gardener-resource-manager reports readiness", &[20], |f| f.no_cleanup, AwaitComponents(&[GardenerResourceManager])),
     task(22, "Deploying Kubernetes API server with node-agent-authorizer", &[21], |f| !f.node_agent_authorizer || f.no_cleanup || f.authorizer_ready, DeployKubeApiserverWithAuthorizer),
     task(23, "Waiting until Kubernetes API server with node-agent-authorizer rolled out", &[22], |f| !f.node_agent_authorizer || f.no_cleanup || f.authorizer_ready, AwaitKubeApiserver),
@@ -47,7 +48,7 @@ pub(crate) static TASKS: [Task; 83] = [
     task(25, "Deploying shoot control plane exposure components", &[8, 17, 23], |f| f.workerless || !f.exposure || f.no_cleanup, Deploy(ControlPlaneExposure)),
     task(26, "Waiting until Shoot control plane exposure has been reconciled", &[25], |f| f.workerless || !f.exposure || f.no_cleanup, Await(ControlPlaneExposure)),
     task(27, "Initializing connection to Shoot", &[3, 17, 9, 26, 24], |f| f.no_cleanup, ConnectToShoot),
-    task(28, "Deploying Kubernetes controller manager", &[7, 3, 14, 27], |f| f.no_cleanup, DeployComponents(&[KubeControllerManager])),
+    task(28, "Deploying Kubernetes controller manager", &[7, 3, 14, 27], |f| f.no_cleanup, DeployComponents),
     task(29, "Scaling up Kubernetes controller manager", &[28], |f| f.no_cleanup, SCALING),
     task(30, "Deleting Shoot Alertmanager", &[27], |_| false, OBSERVABILITY),
     task(31, "Deleting Shoot Prometheus", &[27], |_| false, OBSERVABILITY),
@@ -60,7 +61,7 @@ pub(crate) static TASKS: [Task; 83] = [
     task(38, "Deleting metrics-server", &[13, 27, 28, 35, 36], |f| f.workerless || f.no_cleanup, DestroyComponents(&[MetricsServer])),
     task(39, "Destroying shoot network plugin", &[34, 36, 37, 38], |f| f.workerless, Destroy(Network)),
     task(40, "Waiting until shoot network plugin has been destroyed", &[39], |f| f.workerless, AwaitDestroyed(Network)),
-    task(41, "Deploying machine-controller-manager", &[34, 36, 37, 38], |f| f.workerless || f.namespace_gone, DeployComponents(&[MachineControllerManager])),
+    task(41, "Deploying machine-controller-manager", &[34, 36, 37, 38], |f| f.workerless || f.namespace_gone, DeployComponents),
     task(42, "Destroying shoot workers", &[41], |f| f.workerless, Destroy(Worker)),
     task(43, "Waiting until shoot worker nodes have been terminated", &[42], |f| f.workerless, AwaitDestroyed(Worker)),
     task(44, "Deleting machine-controller-manager", &[43], |f| f.workerless, DestroyComponents(&[MachineControllerManager])),

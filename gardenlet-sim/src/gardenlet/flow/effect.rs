@@ -2,6 +2,7 @@
 //! Effects of the tasks of a flow.
 
 use api::constants::task;
+use domain::shoot_components::Component;
 
 /// Effect of a task: what it writes, deletes or waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub(crate) enum Effect {
     BackupEntry,
     /// Waits until the BackupEntry is reconciled.
     AwaitBackupEntry,
-    /// Objects of components.
-    DeployComponents(&'static [Component]),
+    /// Objects of the components that the task deploys.
+    DeployComponents,
     /// Waits until the components are rolled out.
     AwaitComponents(&'static [Component]),
     /// Deletes the objects of components.
@@ -102,32 +103,6 @@ pub(crate) enum Effect {
     AwaitNamespaceDestroyed,
     /// Deletes the ShootState.
     DestroyShootState,
-}
-
-/// A component of a Shoot, represented by one object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Component {
-    ApiserverProxy,
-    ClusterAutoscaler,
-    CoreDns,
-    EtcdEvents,
-    EtcdMain,
-    GardenerResourceManager,
-    IstioBasicAuthServer,
-    KubeApiserver,
-    KubeControllerManager,
-    KubeScheduler,
-    MachineControllerManager,
-    MetricsServer,
-    NetworkPlugin,
-    NodeExporter,
-    NodeLocalDns,
-    NodeProblemDetector,
-    OpenTelemetryCollector,
-    VpaAdmissionController,
-    VpaRecommender,
-    VpaUpdater,
-    VpnShoot,
 }
 
 /// Extension objects that a task handles.

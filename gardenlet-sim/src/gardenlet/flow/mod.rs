@@ -242,6 +242,8 @@ const NETWORK_DEPENDENTS: [&str; 4] = [
 
 #[cfg(test)]
 mod tests {
+    use domain::shoot_components::Component;
+
     use super::*;
 
     fn ordinary() -> Facts {
@@ -299,6 +301,18 @@ mod tests {
         check_table(&delete::TASKS, 83);
         walk(&delete::TASKS, ordinary());
         walk(&delete::TASKS, Facts { no_cleanup: true, namespace_gone: true, ..ordinary() });
+    }
+
+    /// The table of components names the tasks that deploy them, and every task with that effect deploys some.
+    #[test]
+    fn each_component_is_deployed_by_a_task() {
+        for component in Component::all() {
+            assert!(reconcile::TASKS.iter().any(|task| task.name == component.task()), "{component:?}");
+        }
+        let both = reconcile::TASKS.iter().chain(&delete::TASKS);
+        for task in both.filter(|task| task.effect == Effect::DeployComponents) {
+            assert!(!Component::of_task(task.name).is_empty(), "{}", task.name);
+        }
     }
 
     /// The number of tasks, and so every percentage, depends on the skipped ones, and these on the Shoot.

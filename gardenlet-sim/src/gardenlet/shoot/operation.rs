@@ -18,6 +18,7 @@ use domain::last_operation::{
     INITIALIZE_OPERATION, OperationType, TaskFailure, Verdict, flow_error, initialization_error, last_operation,
     progress_description, verdict,
 };
+use domain::shoot_components::Component;
 use domain::upgrade::changes::EXPOSURE;
 use domain::worker_pool::manual_rollout;
 use domain::{in_place, reconcile as rules, rotation, seed_readiness, shoot_facts};
@@ -412,7 +413,7 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
         encryption_changed: domain::encryption::changes(shoot, gardenlet.release()),
         exposure: !domains.publish_api_server() && gardenlet.has_component(EXPOSURE),
         ssh_access: shoot_facts::has_ssh_access(spec),
-        kube_proxy: spec.kubernetes.kube_proxy.as_ref().is_none_or(|proxy| proxy.enabled != Some(false)),
+        kube_proxy: Component::KubeProxy.is_required_by(spec),
         nginx_ingress: spec
             .addons
             .as_ref()
