@@ -204,7 +204,7 @@ fn has_node_local_dns(spec: &ShootSpec) -> bool {
     has_workers(spec) && dns.is_some_and(|dns| dns.enabled)
 }
 
-/// kube-proxy is enabled by default.
+/// True unless kube-proxy is disabled.
 fn has_kube_proxy(spec: &ShootSpec) -> bool {
     has_workers(spec) && spec.kubernetes.kube_proxy.as_ref().is_none_or(|proxy| proxy.enabled != Some(false))
 }

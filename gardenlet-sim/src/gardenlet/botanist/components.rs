@@ -27,10 +27,6 @@ impl Botanist {
         component.is_deployed(&self.shoot.spec, version, |gate| config.gate(gate, version))
     }
 
-    fn name_of(&self, component: Component) -> String {
-        component.object_name(&self.shoot.spec)
-    }
-
     /// Returns the containers of a component. machine-controller-manager has an additional one for the provider's
     /// machines, which the provider's webhook adds upstream.
     fn containers(&self, component: Component, name: &str, image: &str) -> Value {
@@ -98,7 +94,7 @@ impl Botanist {
         replicas: Option<i32>,
         pods: &TextMap,
     ) -> Result<(), Failure> {
-        let name = self.name_of(component);
+        let name = component.object_name(&self.shoot.spec);
         let tag = component.image_tag(&self.shoot.spec, &self.gardenlet.identity.version);
         let mut fields = self.workload(component, &name, &format!("{name}:{tag}"), pods);
         let kind = component.kind();
@@ -222,7 +218,7 @@ impl Botanist {
     /// Waits until components are rolled out.
     pub(crate) async fn await_components(&self, components: &[Component]) -> Result<(), Failure> {
         for component in components.iter().copied().filter(|component| self.is_wanted(*component)) {
-            let name = self.name_of(component);
+            let name = component.object_name(&self.shoot.spec);
             let ready = || self.is_rolled_out(component, &name).then_some(());
             if self.gardenlet.wait(&self.technical_id, Self::timeout(), ready).await.is_none() {
                 return Err(Failure::text(format!("timed out waiting for rollout of {name}")));
@@ -247,7 +243,7 @@ impl Botanist {
 
     pub(crate) async fn destroy_components(&self, components: &[Component]) -> Result<(), Failure> {
         for component in components {
-            let name = self.name_of(*component);
+            let name = component.object_name(&self.shoot.spec);
             let stores = &self.gardenlet.stores;
             let seed = self.gardenlet.seed_key(&self.technical_id, &name);
             let shoot = controller::ObjectKey::new(&self.technical_id, "kube-system", &name);

@@ -8,15 +8,11 @@
 use domain::shoot_components::Component::*;
 
 use super::effect::Dns::*;
-use super::effect::Effect::{self, *};
+use super::effect::Effect::*;
 use super::effect::Lifecycle::*;
 use super::effect::Resource::*;
 use super::effect::unseen::*;
-use super::{Facts, Task};
-
-const fn task(number: u8, name: &'static str, after: &'static [u8], skip: fn(&Facts) -> bool, effect: Effect) -> Task {
-    Task { number, name, while_hibernating: None, after, skip, effect }
-}
+use super::{Task, task};
 
 /// Number, name, predecessors, skip condition, effect.
 #[rustfmt::skip]

@@ -24,13 +24,25 @@ pub(crate) struct Task {
     pub(crate) while_hibernating: Option<&'static str>,
     /// Numbers of the tasks that must be done before.
     pub(crate) after: &'static [u8],
+    /// Numbers of the tasks that must be done before, too, while the nodes' network is unknown.
+    pub(crate) after_for_network: &'static [u8],
     /// Returns true if the task is skipped in a run.
     pub(crate) skip: fn(&Facts) -> bool,
     /// Effect of the task.
     pub(crate) effect: Effect,
 }
 
+/// Returns a row without special names and predecessors.
+const fn task(number: u8, name: &'static str, after: &'static [u8], skip: fn(&Facts) -> bool, effect: Effect) -> Task {
+    Task { number, name, while_hibernating: None, after, after_for_network: &[], skip, effect }
+}
+
 impl Task {
+    /// True if a task with this number must be done before, in some run.
+    fn may_follow(&self, number: u8) -> bool {
+        self.after.contains(&number) || self.after_for_network.contains(&number)
+    }
+
     /// Returns the name under these facts.
     pub(crate) fn name(&self, facts: &Facts) -> &'static str {
         match self.while_hibernating {
@@ -62,7 +74,7 @@ pub fn tasks() -> impl Iterator<Item = TaskInfo> {
     let flows: [(&'static str, &'static [Task]); 2] = [("reconciled", &reconcile::TASKS), ("deleted", &delete::TASKS)];
     flows.into_iter().flat_map(|(flow, tasks)| {
         tasks.iter().map(move |task| {
-            let before = tasks.iter().filter(|other| task.after.contains(&other.number));
+            let before = tasks.iter().filter(|other| task.may_follow(other.number));
             TaskInfo {
                 flow,
                 number: task.number,
@@ -196,11 +208,8 @@ impl Plan {
     }
 
     fn may_start(&self, task: &Task) -> bool {
-        task.after.iter().all(|before| {
-            // Monitoring and the API server's Service wait for the infrastructure only to obtain the nodes' network.
-            let is_void = *before == 9 && self.facts.nodes_network_known && NETWORK_DEPENDENTS.contains(&task.name);
-            is_void || self.state(*before) == State::Done
-        })
+        let are_done = |numbers: &[u8]| numbers.iter().all(|before| self.state(*before) == State::Done);
+        are_done(task.after) && (self.facts.nodes_network_known || are_done(task.after_for_network))
     }
 
     /// Records the end of a task.
@@ -232,14 +241,6 @@ impl Plan {
     }
 }
 
-/// Tasks whose edge to the infrastructure exists only while the nodes' network is unknown.
-const NETWORK_DEPENDENTS: [&str; 4] = [
-    "Deploying Kubernetes API server service in the Seed cluster",
-    "Reconciling Shoot Alertmanager",
-    "Reconciling Shoot Prometheus",
-    "Deploying control plane blackbox-exporter",
-];
-
 #[cfg(test)]
 mod tests {
     use domain::shoot_components::Component;
@@ -267,7 +268,7 @@ mod tests {
         names.dedup();
         for task in tasks {
             assert!(!task.name.is_empty() && task.name.is_ascii());
-            for before in task.after {
+            for before in task.after.iter().chain(task.after_for_network) {
                 assert!(numbers.contains(before) && *before != task.number, "{}: {before}", task.name);
             }
         }
@@ -328,6 +329,7 @@ mod tests {
         check(Facts { workerless: true, ..ordinary() }, 39);
         check(Facts { hibernated: true, authorizer_ready: true, ..ordinary() }, 60);
         check(Facts { skip_readiness: true, ..ordinary() }, 70);
+        check(Facts { kube_proxy: false, ..ordinary() }, 85);
     }
 
     /// While nodes are replaced, all tasks that do not need them are done.
@@ -359,6 +361,34 @@ mod tests {
         assert_eq!(plan.state(22), State::Done);
         assert!(started < plan.total());
         assert!(plan.progress() < 100);
+    }
+
+    /// The Service of the API server needs the nodes' network, which the infrastructure reports unless the spec has it.
+    #[test]
+    fn the_service_waits_for_the_infrastructure_to_obtain_the_network() {
+        const SERVICE: &str = "Deploying Kubernetes API server service in the Seed cluster";
+        for nodes_network_known in [false, true] {
+            let mut plan = Plan::new(&reconcile::TASKS, Facts { nodes_network_known, ..ordinary() });
+            let mut queue = plan.start_ready();
+            while let Some(task) = queue.pop() {
+                if task.name != "Waiting until shoot infrastructure has been reconciled" && task.name != SERVICE {
+                    plan.finish(task.number, true);
+                    queue.extend(plan.start_ready());
+                }
+            }
+            assert_eq!(plan.running().any(|name| name == SERVICE), nodes_network_known);
+        }
+        let of_network = reconcile::TASKS.iter().filter(|task| !task.after_for_network.is_empty());
+        assert_eq!(
+            of_network.map(|task| (task.name, task.after_for_network)).collect::<Vec<_>>(),
+            [
+                (SERVICE, [9].as_slice()),
+                ("Reconciling Shoot Alertmanager", &[9]),
+                ("Reconciling Shoot Prometheus", &[9]),
+                ("Deploying control plane blackbox-exporter", &[9]),
+            ]
+        );
+        assert_eq!(reconcile::TASKS[8].effect, Effect::Await(effect::Resource::Infrastructure));
     }
 
     #[test]

@@ -8,15 +8,11 @@
 use domain::shoot_components::Component::*;
 
 use super::effect::Dns::*;
-use super::effect::Effect::{self, *};
+use super::effect::Effect::*;
 use super::effect::Lifecycle::*;
 use super::effect::Resource::*;
 use super::effect::unseen::*;
-use super::{Facts, Task};
-
-const fn task(number: u8, name: &'static str, after: &'static [u8], skip: fn(&Facts) -> bool, effect: Effect) -> Task {
-    Task { number, name, while_hibernating: None, after, skip, effect }
-}
+use super::{Facts, Task, task};
 
 /// Skip condition of the tasks of a control plane migration, which is not emulated.
 const ONLY_RESTORED: fn(&Facts) -> bool = |_| true;
@@ -33,7 +29,7 @@ pub(crate) static TASKS: [Task; 119] = [
     task(7, "Deploying referenced resources", &[1], |_| false, ReferencedResources),
     task(8, "Deploying Shoot infrastructure", &[4, 3, 7], |f| f.workerless, Deploy(Infrastructure)),
     task(9, "Waiting until shoot infrastructure has been reconciled", &[8], |f| f.workerless, Await(Infrastructure)),
-    task(10, "Deploying Kubernetes API server service in the Seed cluster", &[1, 2, 9], |_| false, SERVICES),
+    Task { after_for_network: &[9], ..task(10, "Deploying Kubernetes API server service in the Seed cluster", &[1, 2], |_| false, SERVICES) },
     task(11, "Waiting until Kubernetes API server service in the Seed cluster has reported readiness", &[10], |f| f.hibernated, SERVICES),
     task(12, "Ensuring advertised addresses for the Shoot", &[11], |_| false, AdvertisedAddresses),
     task(13, "Deploying internal domain DNS record", &[7, 11], |f| f.hibernated, InternalDnsRecord),
@@ -125,9 +121,9 @@ pub(crate) static TASKS: [Task; 119] = [
     task(99, "Waiting until the Kubernetes API server can connect to the Shoot workers", &[69, 71, 72, 73, 74, 75, 76, 77, 80, 81, 82, 83, 84, 69, 92], |f| f.workerless || f.hibernated || f.skip_readiness, AwaitComponents(&[VpnShoot])),
     task(100, "Waiting until all shoot worker nodes have updated the operating system config", &[92, 99], |f| f.workerless || f.hibernated, AwaitNodesUpdated),
     task(101, "Delete gardener-node-agent shoot access secret because NodeAgentAuthorizer feature gate is enabled", &[100], |f| !f.node_agent_authorizer || f.workerless || f.hibernated, TOKENS),
-    task(102, "Reconciling Shoot Alertmanager", &[49, 99, 92, 9], |_| false, OBSERVABILITY),
-    task(103, "Reconciling Shoot Prometheus", &[49, 99, 92, 9], |_| false, OBSERVABILITY),
-    task(104, "Deploying control plane blackbox-exporter", &[49, 99, 92, 9], |_| false, OBSERVABILITY),
+    Task { after_for_network: &[9], ..task(102, "Reconciling Shoot Alertmanager", &[49, 99, 92], |_| false, OBSERVABILITY) },
+    Task { after_for_network: &[9], ..task(103, "Reconciling Shoot Prometheus", &[49, 99, 92], |_| false, OBSERVABILITY) },
+    Task { after_for_network: &[9], ..task(104, "Deploying control plane blackbox-exporter", &[49, 99, 92], |_| false, OBSERVABILITY) },
     task(105, "Reconciling kube-state-metrics for Shoot in Seed for the monitoring stack", &[103, 102], |f| f.workerless, OBSERVABILITY),
     task(106, "Reconciling Plutono for Shoot in Seed for the monitoring stack", &[103, 102], |_| false, DeployComponents),
     task(107, "Hibernating control plane", &[49, 103, 102, 40, 91, 92, 63, 32], |f| !f.hibernated, HibernateControlPlane),
