@@ -14,6 +14,7 @@
 //! - [`certificates`] CertificateSigningRequests of Kubernetes.
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
 //! - [`conditions`] creation and change of conditions.
+//! - [`core_kinds`] writes of Kubernetes' own kinds.
 //! - [`defaulting`] defaults of the API server.
 //! - [`definitions`] releases of CustomResourceDefinitions.
 //! - [`error_codes`] codes that the extension of a provider finds in the text of an error.
@@ -59,6 +60,7 @@ pub mod care;
 pub mod certificates;
 pub mod cloud_profile;
 pub mod conditions;
+pub mod core_kinds;
 pub mod defaulting;
 pub mod definitions;
 pub mod emergency_stop;

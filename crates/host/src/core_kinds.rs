@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Strategies of Kubernetes' own kinds, as far as clients can observe them.
+//! Strategies of Kubernetes' own kinds, as far as clients can observe them. The rules are [`domain::core_kinds`]'s,
+//! [`domain::defaulting`]'s and [`domain::validation`]'s.
 
 use apimachinery::DynamicObject;
-use apimachinery::field::{FieldError, Path};
+use apimachinery::field::FieldError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use domain::core_kinds::{self, Traits};
 use domain::defaulting::workload as defaults;
 use domain::validation::workload::{self, Kind};
 use domain::{autoscaling, certificates, resource_quota};
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use crate::{resource_quotas, service_addresses, storage_defaults};
+use crate::resource_quotas;
 
 /// Subresource that adds debug containers to a pod.
 const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
@@ -20,73 +22,31 @@ const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 /// Behaviour of a Kubernetes kind.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct CoreStrategy {
     /// Group of the kind; empty for the core group.
     group: &'static str,
     /// Plural name of the kind.
     plural: &'static str,
-    /// True if `metadata.generation` counts changes of the specification.
-    pub(crate) generation: bool,
-    /// True if a PUT needs no resource version.
-    pub(crate) unconditional: bool,
-    /// True if a PUT creates a missing object.
-    pub(crate) create_on_update: bool,
-    /// True if the response to a deletion has the deleted object.
-    pub(crate) returns_deleted: bool,
-    /// True if a new object may carry its status: kubelets register Nodes with theirs.
-    pub(crate) keeps_status: bool,
-    /// True for pods: their status is written by the component that runs them, and their deletion has a grace period.
-    pub(crate) pod: bool,
-    /// Plural name of a storage kind; `None` for other kinds.
-    pub(crate) storage: Option<&'static str>,
+    traits: Traits,
     /// A kind of `apps`; `None` for other kinds.
-    pub(crate) workload: Option<Kind>,
-    /// True if `stringData` is merged over `data` and the type defaults to `Opaque`.
-    pub(crate) secret: bool,
-    /// True if the object refers to another one, in whose namespace it must be.
-    pub(crate) event: bool,
-    /// True for Services.
-    pub(crate) service: bool,
+    workload: Option<Kind>,
 }
 
 impl CoreStrategy {
     /// Returns the behaviour of a resource.
     pub(crate) fn of(group: &'static str, plural: &'static str) -> Self {
-        let workload =
-            matches!(group, "apps" | "policy" | "networking.k8s.io" | "batch" | "autoscaling" | "discovery.k8s.io");
-        Self {
-            group,
-            plural,
-            generation: workload,
-            unconditional: group != "coordination.k8s.io",
-            create_on_update: matches!((group, plural), ("coordination.k8s.io", "leases") | ("", "events")),
-            returns_deleted: group.is_empty()
-                && matches!(plural, "pods" | "serviceaccounts" | "services" | "persistentvolumes" | "nodes"),
-            keeps_status: group.is_empty() && matches!(plural, "nodes" | "pods"),
-            pod: group.is_empty() && plural == "pods",
-            storage: matches!(plural, "persistentvolumeclaims" | "persistentvolumes" | "storageclasses")
-                .then_some(plural),
-            workload: if group == "apps" { Kind::of(plural) } else { None },
-            secret: group.is_empty() && plural == "secrets",
-            event: group.is_empty() && plural == "events",
-            service: group.is_empty() && plural == "services",
-        }
+        let workload = if group == "apps" { Kind::of(plural) } else { None };
+        Self { group, plural, traits: Traits::of(group, plural), workload }
+    }
+
+    /// True for pods: their status is written by the component that runs them, and their deletion has a grace period.
+    fn is_pod(&self) -> bool {
+        (self.group, self.plural) == ("", "pods")
     }
 
     fn is_signing_request(&self) -> bool {
         (self.group, self.plural) == ("certificates.k8s.io", "certificatesigningrequests")
-    }
-
-    /// Sets the defaults, except those that apply only to Secrets.
-    fn fill(&self, fields: &mut Map<String, Value>) {
-        defaults::fill(self.group, self.plural, fields);
-        if let Some(plural) = self.storage {
-            storage_defaults::fill(plural, fields);
-        }
-        if self.service {
-            service_addresses::fill(fields);
-        }
     }
 
     /// Violations of an object that is new, or whose specification has changed.
@@ -119,24 +79,6 @@ impl CoreStrategy {
     }
 }
 
-/// Reverts all changes of a pod except those of its debug containers.
-///
-/// Source: k8s.io/kubernetes pkg/registry/core/pod/strategy.go (dropNonEphemeralContainerUpdates).
-fn keep_all_but_ephemeral_containers(pod: &mut DynamicObject, old: &DynamicObject) {
-    let given = pod.fields.get("spec").and_then(|spec| spec.get("ephemeralContainers")).cloned();
-    pod.fields.clone_from(&old.fields);
-    pod.metadata.labels.clone_from(&old.metadata.labels);
-    pod.metadata.annotations.clone_from(&old.metadata.annotations);
-    pod.metadata.finalizers.clone_from(&old.metadata.finalizers);
-    pod.metadata.owner_references.clone_from(&old.metadata.owner_references);
-    if let Some(Value::Object(spec)) = pod.fields.get_mut("spec") {
-        match given.filter(|given| !given.is_null()) {
-            Some(given) => spec.insert("ephemeralContainers".to_owned(), given),
-            None => spec.remove("ephemeralContainers"),
-        };
-    }
-}
-
 /// True if a request comes from the component that runs simulated pods.
 fn is_kube_controllers(request: &RequestContext) -> bool {
     request.user.component.as_ref().is_some_and(|(name, _)| &**name == "kube-controller-manager")
@@ -144,32 +86,18 @@ fn is_kube_controllers(request: &RequestContext) -> bool {
 
 impl Strategy<DynamicObject> for CoreStrategy {
     fn default(&self, object: &mut DynamicObject) {
-        self.fill(&mut object.fields);
-        if !self.secret {
-            return;
-        }
-        let plain = match object.fields.remove("stringData") {
-            Some(Value::Object(plain)) => plain,
-            _ => serde_json::Map::new(),
-        };
-        if !plain.is_empty() {
-            let data = object.fields.entry("data").or_insert_with(|| json!({}));
-            for (key, value) in plain {
-                data[key] = json!(STANDARD.encode(value.as_str().unwrap_or_default()));
-            }
-        }
-        let untyped = object.fields.get("type").and_then(Value::as_str).unwrap_or_default().is_empty();
-        if untyped {
-            object.fields.insert("type".to_owned(), json!("Opaque"));
+        defaults::fill(self.group, self.plural, &mut object.fields);
+        if (self.group, self.plural) == ("", "secrets") {
+            defaults::secret(&mut object.fields);
         }
     }
 
     fn prepare_for_create(&self, object: &mut DynamicObject, request: &RequestContext) {
         // Unlike upstream: a simulated pod may already run when it is created, which saves a write.
         let runs = is_kube_controllers(request) && object.fields.contains_key("status");
-        if self.pod && !runs {
-            let class = object.fields.get("spec").map_or("BestEffort", resource_quota::qos_class);
-            object.fields.insert("status".to_owned(), json!({ "phase": "Pending", "qosClass": class }));
+        if self.is_pod() && !runs {
+            let status = core_kinds::pending_pod(&object.fields);
+            object.fields.insert("status".to_owned(), status);
         } else if let Some(status) = defaults::status(self.group, self.plural) {
             object.fields.insert("status".to_owned(), status);
         }
@@ -186,24 +114,17 @@ impl Strategy<DynamicObject> for CoreStrategy {
             let DynamicObject { metadata, fields, .. } = object;
             workload::select_own_pods(&metadata.name, &metadata.uid, fields);
         }
-        let protection = self.storage.and_then(storage_defaults::protection);
+        let protection = defaults::protection(self.group, self.plural);
         if let Some(finalizer) = protection.filter(|finalizer| !object.metadata.has_finalizer(finalizer)) {
             object.metadata.finalizers.push(finalizer.to_owned());
         }
     }
 
-    /// Source: k8s.io/kubernetes pkg/apis/core/validation/events.go.
     fn validate_create(&self, object: &DynamicObject, _: &RequestContext) -> Vec<FieldError> {
-        if !self.event {
-            return self.violations(object);
+        match (self.group, self.plural) {
+            ("", "events") => workload::event(&object.metadata.namespace, &object.fields),
+            _ => self.violations(object),
         }
-        let about = object.get(&["involvedObject", "namespace"]).and_then(Value::as_str).unwrap_or_default();
-        let expected = if about.is_empty() { "default" } else { about };
-        if object.metadata.namespace == expected {
-            return Vec::new();
-        }
-        let path = Path::new("involvedObject").child("namespace");
-        vec![FieldError::invalid(&path, about, "does not match event.namespace")]
     }
 
     fn prepare_for_update(&self, object: &mut DynamicObject, old: &DynamicObject, request: &RequestContext) {
@@ -213,8 +134,8 @@ impl Strategy<DynamicObject> for CoreStrategy {
         if self.group == "autoscaling" {
             autoscaling::keep_older(&mut object.fields, &old.fields);
         }
-        if self.pod && &*request.subresource == EPHEMERAL_CONTAINERS {
-            keep_all_but_ephemeral_containers(object, old);
+        if self.is_pod() && &*request.subresource == EPHEMERAL_CONTAINERS {
+            core_kinds::keep_all_but_ephemeral_containers(object, old);
         }
     }
 
@@ -231,21 +152,17 @@ impl Strategy<DynamicObject> for CoreStrategy {
             let is_budget = (self.group, self.plural) == ("policy", "poddisruptionbudgets");
             return if is_budget { workload::disruption_budget_status(&object.fields) } else { Vec::new() };
         }
-        if self.pod && &*request.subresource == EPHEMERAL_CONTAINERS {
+        if self.is_pod() && &*request.subresource == EPHEMERAL_CONTAINERS {
             return workload::ephemeral_update(&object.fields, &old.fields);
         }
         // Unlike upstream: an object stored by an earlier release must remain deletable, so unchanged specifications
         // are not validated.
-        const JUDGED: [&str; 9] =
-            ["spec", "revision", "data", "binaryData", "type", "immutable", "value", "preemptionPolicy", "handler"];
-        let stays =
-            |before: &Map<String, Value>| JUDGED.iter().all(|name| object.fields.get(*name) == before.get(*name));
-        if stays(&old.fields) {
+        if core_kinds::is_specified_alike(&object.fields, &old.fields) {
             return Vec::new();
         }
         let mut before = old.fields.clone();
-        self.fill(&mut before);
-        if stays(&before) {
+        defaults::fill(self.group, self.plural, &mut before);
+        if core_kinds::is_specified_alike(&object.fields, &before) {
             return Vec::new();
         }
         let fields = &object.fields;
@@ -276,38 +193,27 @@ impl Strategy<DynamicObject> for CoreStrategy {
         errors
     }
 
-    /// Source: k8s.io/kubernetes pkg/registry/core/pod/strategy.go (CheckGracefulDelete).
     fn deletion_grace_seconds(&self, object: &DynamicObject, asked: Option<i64>) -> i64 {
-        let text = |path: &[&str]| {
-            let mut fields = path.iter();
-            let first = fields.next().and_then(|field| object.fields.get(*field));
-            fields.fold(first, |value, field| value?.get(*field)).and_then(Value::as_str).unwrap_or_default()
-        };
-        let is_over = matches!(text(&["status", "phase"]), "Succeeded" | "Failed");
-        if !self.pod || is_over || text(&["spec", "nodeName"]).is_empty() {
-            return 0;
-        }
-        let own = object.fields.get("spec").and_then(|spec| spec.get("terminationGracePeriodSeconds"));
-        asked.or_else(|| own.and_then(Value::as_i64)).unwrap_or(30)
+        if self.is_pod() { core_kinds::pod_grace_seconds(&object.fields, asked) } else { 0 }
     }
 
     fn generation(&self) -> Generation {
-        if self.generation { Generation::Standard } else { Generation::None }
+        if self.traits.counts_generations { Generation::Standard } else { Generation::None }
     }
 
     fn allows_unconditional_update(&self) -> bool {
-        self.unconditional
+        self.traits.allows_unconditional_update
     }
 
     fn allows_create_on_update(&self) -> bool {
-        self.create_on_update
+        self.traits.allows_create_on_update
     }
 
     fn keeps_status_on_create(&self) -> bool {
-        self.keeps_status
+        self.traits.keeps_status
     }
 
     fn returns_deleted_object(&self) -> bool {
-        self.returns_deleted
+        self.traits.returns_deleted
     }
 }

@@ -62,7 +62,6 @@ mod services;
 mod signer_rights;
 mod signing_admission;
 pub mod signing_requests;
-mod storage_defaults;
 pub mod timekeeper;
 mod timing_object;
 pub mod tokens;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Services: defaults, and allocation of their addresses and ports.
+//! Allocation of the addresses and ports of Services.
 //!
 //! The allocator tries addresses from a position that is derived from the Service's name, so that the same Services get
 //! the same addresses, independent of the order of their creation. Nothing listens there: simulated pods run nothing.
 //!
-//! Source: k8s.io/kubernetes pkg/apis/core/v1/defaults.go (SetDefaults_Service), pkg/registry/core/service/storage.
+//! Source: k8s.io/kubernetes pkg/registry/core/service/storage.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -25,33 +25,6 @@ const API_SERVER: (&str, &str) = ("default", "kubernetes");
 const FIRST_NODE_PORT: u32 = 30_000;
 /// Number of node ports.
 const NODE_PORTS: u32 = 2_768;
-
-/// Sets the defaults of a Service.
-pub(crate) fn fill(fields: &mut Map<String, Value>) {
-    let spec = fields.entry("spec").or_insert_with(|| json!({}));
-    let Value::Object(spec) = spec else { return };
-    put(spec, "sessionAffinity", json!("None"));
-    put(spec, "type", json!("ClusterIP"));
-    let kind = text(spec, "type").to_owned();
-    if kind != "ExternalName" {
-        put(spec, "internalTrafficPolicy", json!("Cluster"));
-    }
-    if matches!(kind.as_str(), "NodePort" | "LoadBalancer") {
-        put(spec, "externalTrafficPolicy", json!("Cluster"));
-    }
-    if kind == "LoadBalancer" {
-        put(spec, "allocateLoadBalancerNodePorts", json!(true));
-    }
-    for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
-        let Value::Object(port) = port else { continue };
-        put(port, "protocol", json!("TCP"));
-        let own = port.get("port").cloned().unwrap_or_default();
-        let is_missing = |target: &Value| target.is_null() || target.as_str() == Some("") || target.as_i64() == Some(0);
-        if port.get("targetPort").is_none_or(is_missing) {
-            port.insert("targetPort".to_owned(), own);
-        }
-    }
-}
 
 fn text<'a>(spec: &'a Map<String, Value>, name: &str) -> &'a str {
     spec.get(name).and_then(Value::as_str).unwrap_or_default()
@@ -181,35 +154,6 @@ fn free<T>(name: &str, count: u32, take: impl Fn(u32) -> Option<T>) -> Option<T>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn defaults_of_services_are_set() {
-        let filled = |spec: Value| {
-            let mut fields = Map::from_iter([("spec".to_owned(), spec)]);
-            fill(&mut fields);
-            fields["spec"].clone()
-        };
-        assert_eq!(
-            filled(json!({"ports": [{"port": 80}]})),
-            json!({
-                "type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster",
-                "ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}],
-            })
-        );
-        assert_eq!(
-            filled(json!({"type": "ExternalName", "externalName": "a.b"})),
-            json!({"type": "ExternalName", "externalName": "a.b", "sessionAffinity": "None"})
-        );
-        let balanced = filled(json!({"type": "LoadBalancer", "ports": [{"port": 80, "targetPort": "http"}]}));
-        assert_eq!(
-            (
-                &balanced["externalTrafficPolicy"],
-                &balanced["allocateLoadBalancerNodePorts"],
-                &balanced["ports"][0]["targetPort"]
-            ),
-            (&json!("Cluster"), &json!(true), &json!("http"))
-        );
-    }
 
     #[test]
     fn the_first_free_number_from_the_place_of_the_name_on_is_taken() {

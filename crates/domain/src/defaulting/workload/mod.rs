@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Defaults of kinds around pods: workload of `apps` and `batch`, pods, autoscalers, PriorityClasses.
+//! Defaults of kinds around pods: workload of `apps` and `batch`, pods, autoscalers, PriorityClasses, Services, Secrets,
+//! storage.
 //!
 //! Deliberately absent: defaults of objects that are already stored, since defaults are filled in when an object is
 //! written; the behavior of autoscalers.
@@ -9,17 +10,23 @@
 
 mod pods;
 mod policies;
+mod secrets;
+mod services;
+mod storage;
 
 use serde_json::{Map, Value, json};
 
 use crate::admission::pods::PREEMPTS;
 
 pub use self::pods::template;
+pub use self::secrets::secret;
+pub use self::storage::protection;
 
 /// Default target utilization of CPU, in percent.
 pub(crate) const DEFAULT_CPU: i64 = 80;
 
-/// Fills in the missing fields of an object of a kind of Kubernetes; other kinds stay unchanged.
+/// Fills in the missing fields of an object of a kind of Kubernetes; other kinds stay unchanged. Those of Secrets are
+/// filled in by [`secret`].
 pub fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) {
     if (group, plural) == ("", "podtemplates") {
         fields.get_mut("template").into_iter().for_each(pods::template);
@@ -29,7 +36,11 @@ pub fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) {
         put(fields, "preemptionPolicy", json!(PREEMPTS));
         return;
     }
-    if policies::fill(group, plural, fields).is_some() {
+    if policies::fill(group, plural, fields).or_else(|| storage::fill(group, plural, fields)).is_some() {
+        return;
+    }
+    if (group, plural) == ("", "services") {
+        services::service(fields);
         return;
     }
     let Some(Value::Object(spec)) = fields.get_mut("spec") else { return };
@@ -116,9 +127,7 @@ fn apps(plural: &str, spec: &mut Map<String, Value>) {
             for claim in claims.into_iter().flatten().filter(|claim| claim.is_object()) {
                 claim["apiVersion"] = json!("v1");
                 claim["kind"] = json!("PersistentVolumeClaim");
-                if let Some(Value::Object(spec)) = claim.get_mut("spec") {
-                    put(spec, "volumeMode", json!("Filesystem"));
-                }
+                claim.get_mut("spec").and_then(Value::as_object_mut).into_iter().for_each(storage::claim);
                 claim["status"] = json!({"phase": "Pending"});
             }
             put(spec, "podManagementPolicy", json!("OrderedReady"));
@@ -252,7 +261,7 @@ mod tests {
             })
         );
         assert_eq!(filled("autoscaling", "horizontalpodautoscalers", json!({}))["minReplicas"], 1);
-        assert_eq!(filled("", "services", json!({})), json!({}), "others stay");
+        assert_eq!(filled("", "configmaps", json!({})), json!({}), "others stay");
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod claims;
 mod classes;
 mod containers;
 mod data;
+mod events;
 mod go;
 mod pods;
 mod scheduling;
@@ -44,6 +45,7 @@ pub use self::classes::{
 pub use self::data::{
     config_map, config_map_update, controller_revision, controller_revision_update, secret, secret_update,
 };
+pub use self::events::event;
 pub use self::pods::{ephemeral_update, pod, pod_update};
 pub use self::services::{service, service_update};
 
