@@ -3,7 +3,7 @@
 //!
 //! Source: k8s.io/kubernetes pkg/apis/rbac/validation/validation.go @ v1.32.
 
-use api::kubernetes::rbac::{ClusterRole, PolicyRule, RoleRef, Subject};
+use api::kubernetes::rbac::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use apimachinery::field::{FieldError, Path};
 use apimachinery::selector::Labels;
 use apimachinery::validation;
@@ -13,8 +13,62 @@ use super::subject::{ACCOUNT_PREFIX, GROUP, SERVICE_ACCOUNT, USER};
 /// The group of roles and of subjects that are no accounts.
 const RBAC: &str = api::kubernetes::rbac::GROUP;
 
+/// A kind of RBAC.
+pub trait RbacKind {
+    /// Fills in the missing fields.
+    fn fill(&mut self) {}
+
+    /// Returns the violations of a new object.
+    fn violations(&self) -> Vec<FieldError>;
+
+    /// Returns the violations of a changed object.
+    fn violations_after(&self, _old: &Self) -> Vec<FieldError> {
+        self.violations()
+    }
+}
+
+impl RbacKind for Role {
+    fn violations(&self) -> Vec<FieldError> {
+        rules(&self.rules, true)
+    }
+}
+
+impl RbacKind for ClusterRole {
+    fn violations(&self) -> Vec<FieldError> {
+        cluster_role(self)
+    }
+}
+
+impl RbacKind for RoleBinding {
+    fn fill(&mut self) {
+        default_binding(&mut self.role_ref, &mut self.subjects);
+    }
+
+    fn violations(&self) -> Vec<FieldError> {
+        binding(&self.role_ref, &self.subjects, true)
+    }
+
+    fn violations_after(&self, old: &Self) -> Vec<FieldError> {
+        [self.violations(), changed_binding(&self.role_ref, &old.role_ref)].concat()
+    }
+}
+
+impl RbacKind for ClusterRoleBinding {
+    fn fill(&mut self) {
+        default_binding(&mut self.role_ref, &mut self.subjects);
+    }
+
+    fn violations(&self) -> Vec<FieldError> {
+        binding(&self.role_ref, &self.subjects, false)
+    }
+
+    fn violations_after(&self, old: &Self) -> Vec<FieldError> {
+        [self.violations(), changed_binding(&self.role_ref, &old.role_ref)].concat()
+    }
+}
+
 /// Returns the violations of rules; paths that are no resource are allowed in ClusterRoles only.
-pub fn rules(rules: &[PolicyRule], is_namespaced: bool) -> Vec<FieldError> {
+fn rules(rules: &[PolicyRule], is_namespaced: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, rule) in rules.iter().enumerate() {
         let at = Path::new("rules").index(index);
@@ -45,7 +99,7 @@ pub fn rules(rules: &[PolicyRule], is_namespaced: bool) -> Vec<FieldError> {
 }
 
 /// The violations of a ClusterRole.
-pub fn cluster_role(role: &ClusterRole) -> Vec<FieldError> {
+fn cluster_role(role: &ClusterRole) -> Vec<FieldError> {
     let mut errors = rules(&role.rules, false);
     let Some(aggregation) = &role.aggregation_rule else { return errors };
     let at = Path::new("aggregationRule").child("clusterRoleSelectors");
@@ -62,7 +116,7 @@ pub fn cluster_role(role: &ClusterRole) -> Vec<FieldError> {
 }
 
 /// The violations of a binding.
-pub fn binding(role: &RoleRef, subjects: &[Subject], is_namespaced: bool) -> Vec<FieldError> {
+fn binding(role: &RoleRef, subjects: &[Subject], is_namespaced: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let at = Path::new("roleRef");
     if role.api_group != RBAC {
@@ -111,7 +165,7 @@ fn subject(errors: &mut Vec<FieldError>, subject: &Subject, at: &Path, is_namesp
 }
 
 /// Returns the violations of a changed binding: its role must stay.
-pub fn changed_binding(new: &RoleRef, old: &RoleRef) -> Vec<FieldError> {
+fn changed_binding(new: &RoleRef, old: &RoleRef) -> Vec<FieldError> {
     if new == old {
         return Vec::new();
     }
@@ -121,7 +175,7 @@ pub fn changed_binding(new: &RoleRef, old: &RoleRef) -> Vec<FieldError> {
 /// Fills in the groups of subjects and of the role, as `v1` does.
 ///
 /// Source: k8s.io/kubernetes pkg/apis/rbac/v1/defaults.go.
-pub fn default_binding(role: &mut RoleRef, subjects: &mut [Subject]) {
+fn default_binding(role: &mut RoleRef, subjects: &mut [Subject]) {
     if role.api_group.is_empty() {
         RBAC.clone_into(&mut role.api_group);
     }
@@ -211,6 +265,26 @@ mod tests {
               \"name\":\"edit\"}: cannot change roleRef"]
         );
         assert!(changed_binding(&good, &good).is_empty());
+    }
+
+    #[test]
+    fn kinds_differ_in_namespaced_rules_and_in_kept_roles() {
+        let rules = vec![path_rule(&["get"], &["/x"])];
+        assert_eq!(Role { rules: rules.clone(), ..Role::default() }.violations().len(), 1);
+        assert!(ClusterRole { rules, ..ClusterRole::default() }.violations().is_empty());
+        let role = |kind: &str, name: &str| RoleRef {
+            api_group: RBAC.to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+        };
+        let namespaced = |kind: &str, name: &str| RoleBinding { role_ref: role(kind, name), ..RoleBinding::default() };
+        let of_cluster =
+            |kind: &str, name: &str| ClusterRoleBinding { role_ref: role(kind, name), ..ClusterRoleBinding::default() };
+        assert!(namespaced("Role", "a").violations().is_empty());
+        assert_eq!(of_cluster("Role", "a").violations().len(), 1);
+        assert!(namespaced("Role", "a").violations_after(&namespaced("Role", "a")).is_empty());
+        assert_eq!(namespaced("Role", "a").violations_after(&namespaced("Role", "b")).len(), 1);
+        assert_eq!(of_cluster("ClusterRole", "a").violations_after(&of_cluster("ClusterRole", "b")).len(), 1);
     }
 
     #[test]
