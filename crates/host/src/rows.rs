@@ -26,53 +26,58 @@ use crate::timing_object::TimingStrategy;
 use crate::tokens::Tokens;
 use crate::webhook_kinds::WebhookStrategy;
 
-/// Registers every row.
+/// Registers the resource of a row.
+type Register = fn(Builder, &ResourceInfo, &garden::Rules) -> Builder;
+
+/// Rows, by a condition, whose objects are decoded or whose strategy is their own; the first condition that holds counts.
 ///
-/// Objects are stored as trees pruned by their schema, because nothing in the host reads their fields. Exceptions are
-/// decoded: Cluster objects, which define the existing clusters; the Clock, which sets the mode of time; Faults; the
-/// Timing; roles and their bindings; the kinds of gardener-operator, which its webhooks validate upstream; and the
-/// Cluster objects of extensions: three long texts, of which mostly a few words change.
+/// All other objects are stored as trees pruned by their schema, because nothing in the host reads their fields. Decoded
+/// are: Cluster objects, which define the existing clusters; the Clock, which sets the mode of time; Faults; the Timing;
+/// roles and their bindings; the kinds of gardener-operator, which its webhooks validate upstream; and the Cluster
+/// objects of extensions: three long texts, of which mostly a few words change.
+const OWN: &[(fn(&ResourceInfo) -> bool, Register)] = &[
+    (ResourceInfo::describes::<terrarium::Cluster>, |to, row, _| to.resource::<terrarium::Cluster>(row, Generic)),
+    (ResourceInfo::describes::<terrarium::Clock>, |to, row, _| to.resource::<terrarium::Clock>(row, ClockStrategy)),
+    (ResourceInfo::describes::<terrarium::Fault>, |to, row, _| to.resource::<terrarium::Fault>(row, FaultStrategy)),
+    (ResourceInfo::describes::<terrarium::Timing>, |to, row, _| to.resource::<terrarium::Timing>(row, TimingStrategy)),
+    (ResourceInfo::describes::<extensions::Cluster>, |to, row, _| {
+        to.resource::<extensions::Cluster>(row, CopiesStrategy)
+    }),
+    (ResourceInfo::describes::<operator::Garden>, |to, row, gardens| {
+        to.resource::<operator::Garden>(row, GardenStrategy(gardens.clone()))
+    }),
+    (ResourceInfo::describes::<operator::Extension>, |to, row, _| to.resource::<operator::Extension>(row, Generic)),
+    (ResourceInfo::describes::<rbac::Role>, |to, row, _| to.resource::<rbac::Role>(row, RbacStrategy)),
+    (ResourceInfo::describes::<rbac::ClusterRole>, |to, row, _| to.resource::<rbac::ClusterRole>(row, RbacStrategy)),
+    (ResourceInfo::describes::<rbac::RoleBinding>, |to, row, _| to.resource::<rbac::RoleBinding>(row, RbacStrategy)),
+    (ResourceInfo::describes::<rbac::ClusterRoleBinding>, |to, row, _| {
+        to.resource::<rbac::ClusterRoleBinding>(row, RbacStrategy)
+    }),
+    (
+        |row| row.group.is_empty() && row.plural == "namespaces",
+        |to, row, _| to.resource::<DynamicObject>(row, NamespaceStrategy),
+    ),
+    (|row| row.group == "apiextensions.k8s.io", |to, row, _| to.resource::<DynamicObject>(row, DefinitionStrategy)),
+    (|row| row.custom, |to, row, _| to.resource::<DynamicObject>(row, Generic)),
+    (
+        |row| row.group == "admissionregistration.k8s.io",
+        |to, row, _| {
+            let mutating = row.kind == "MutatingWebhookConfiguration";
+            to.resource::<DynamicObject>(row, WebhookStrategy { mutating })
+        },
+    ),
+];
+
+/// Registers every row; those that are not in [`OWN`] are kinds of Kubernetes.
 pub(crate) fn register<'a>(
-    mut builder: Builder,
+    builder: Builder,
     rows: impl IntoIterator<Item = &'a ResourceInfo>,
     gardens: &garden::Rules,
 ) -> Builder {
-    for row in rows {
-        builder = if row.describes::<terrarium::Cluster>() {
-            builder.resource::<terrarium::Cluster>(row, Generic)
-        } else if row.describes::<terrarium::Clock>() {
-            builder.resource::<terrarium::Clock>(row, ClockStrategy)
-        } else if row.describes::<terrarium::Fault>() {
-            builder.resource::<terrarium::Fault>(row, FaultStrategy)
-        } else if row.describes::<terrarium::Timing>() {
-            builder.resource::<terrarium::Timing>(row, TimingStrategy)
-        } else if row.describes::<extensions::Cluster>() {
-            builder.resource::<extensions::Cluster>(row, CopiesStrategy)
-        } else if row.describes::<operator::Garden>() {
-            builder.resource::<operator::Garden>(row, GardenStrategy(gardens.clone()))
-        } else if row.describes::<operator::Extension>() {
-            builder.resource::<operator::Extension>(row, Generic)
-        } else if row.group.is_empty() && row.plural == "namespaces" {
-            builder.resource::<DynamicObject>(row, NamespaceStrategy)
-        } else if row.group == rbac::GROUP {
-            match row.kind {
-                "Role" => builder.resource::<rbac::Role>(row, RbacStrategy),
-                "ClusterRole" => builder.resource::<rbac::ClusterRole>(row, RbacStrategy),
-                "RoleBinding" => builder.resource::<rbac::RoleBinding>(row, RbacStrategy),
-                _ => builder.resource::<rbac::ClusterRoleBinding>(row, RbacStrategy),
-            }
-        } else if row.group == "apiextensions.k8s.io" {
-            builder.resource::<DynamicObject>(row, DefinitionStrategy)
-        } else if row.custom {
-            builder.resource::<DynamicObject>(row, Generic)
-        } else if row.group == "admissionregistration.k8s.io" {
-            let mutating = row.kind == "MutatingWebhookConfiguration";
-            builder.resource::<DynamicObject>(row, WebhookStrategy { mutating })
-        } else {
-            builder.resource::<DynamicObject>(row, CoreStrategy::of(row.group, row.plural))
-        };
-    }
-    builder
+    rows.into_iter().fold(builder, |builder, row| match OWN.iter().find(|(is_it, _)| is_it(row)) {
+        Some((_, register)) => register(builder, row, gardens),
+        None => builder.resource::<DynamicObject>(row, CoreStrategy::of(row.group, row.plural)),
+    })
 }
 
 /// Serves the output of processes.
