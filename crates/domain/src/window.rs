@@ -16,8 +16,13 @@ use chrono::{DateTime, NaiveTime, TimeDelta, Timelike, Utc};
 
 const DAY: u32 = 24 * 60 * 60;
 
-/// Duration before the end of a window in which no new maintenance begins.
-const CUT_SECONDS: u32 = 15 * 60;
+/// Minutes before the end of a window in which no new maintenance begins; a text, so that constant texts can contain it.
+pub const CUT_MINUTES: &str = "15";
+
+const CUT_SECONDS: u32 = match u32::from_str_radix(CUT_MINUTES, 10) {
+    Ok(minutes) => minutes * 60,
+    Err(_) => panic!("a number"),
+};
 
 /// A time of day in UTC, whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,8 +155,8 @@ impl Window {
         Ok(Self { begin, end })
     }
 
-    /// Returns the same window with its end 15 minutes earlier, on the clock face: it may stop crossing midnight by
-    /// that.
+    /// Returns the same window with its end earlier by [`CUT_MINUTES`], on the clock face: it may stop crossing midnight
+    /// by that.
     pub const fn effective(self) -> Self {
         Self { begin: self.begin, end: TimeOfDay::from_seconds(self.end.0 + DAY - CUT_SECONDS) }
     }

@@ -8,6 +8,7 @@
 
 use api::constants::{annotation, operation, task, update_strategy};
 use api::joined;
+use domain::window::CUT_MINUTES;
 
 use ops::explain::words::{Word, word};
 
@@ -29,7 +30,7 @@ const MANAGER: &str = "by gardener-controller-manager in each maintenance; taken
 /// All fields.
 #[rustfmt::skip]
 pub(super) const FIELDS: &[Word] = &[
-    word(&["spec.maintenance.timeWindow", "maintenance time window"], SHOOT, "when maintenance may begin: between 30 minutes and 6 hours a day; new maintenance begins until 15 minutes before its end", "by the Shoot's owner; drawn by gardener-apiserver where it is left out",
+    word(&["spec.maintenance.timeWindow", "maintenance time window"], SHOOT, joined!("when maintenance may begin: between 30 minutes and 6 hours a day; new maintenance begins until ", CUT_MINUTES, " minutes before its end"), "by the Shoot's owner; drawn by gardener-apiserver where it is left out",
         "`terrarium clock until window shoot/PROJECT/NAME` goes there; with confineSpecUpdateRollout a changed window counts after the upcoming maintenance"),
     word(&["spec.maintenance.autoUpdate"], SHOOT, "whether maintenance raises versions that have not expired; expired ones are left in any case", OWNER, "`terrarium forecast` shows what it does"),
     word(&["spec.maintenance.autoUpdate.kubernetesVersion"], SHOOT, "whether maintenance raises the Kubernetes version to the latest patch of its minor", OWNER, "`terrarium forecast` shows what it does"),

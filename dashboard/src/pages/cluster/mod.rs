@@ -22,6 +22,7 @@ use domain::cloud_profile::kubernetes_version;
 use domain::maintenance::upcoming;
 use domain::shoot_facts::{is_confined, is_hibernation_enabled};
 use domain::validation::shoot::{Gates, maintenance_operations};
+use domain::window::CUT_MINUTES;
 use eventlog::Key;
 use maud::{Markup, html};
 use ops::names::ProfileKey;
@@ -226,7 +227,7 @@ async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) 
     html! {
         (table::facts(&[
             ("Window, as written", html! { @match &window { Some(window) => { (window.begin) " to " (window.end) } None => { "always open" } } }),
-            ("Maintenance may begin, UTC", html! { (time::instant(span.earliest)) " to " (time::instant(span.end)) " (15 minutes before the window ends)" }),
+            ("Maintenance may begin, UTC", html! { (time::instant(span.earliest)) " to " (time::instant(span.end)) " (" (CUT_MINUTES) " minutes before the window ends)" }),
             ("Next maintenance", time::instant_from(run, now)),
             ("Automatic updates", html! { "Kubernetes " (on(updates.is_some_and(|it| it.kubernetes_version))) ", machine images " (on(updates.and_then(|it| it.machine_image_version) == Some(true))) }),
             ("Changes of the specification", html! { @if is_confined(&shoot.spec) { "are rolled out in the window only" } @else { "are rolled out at once" } }),
