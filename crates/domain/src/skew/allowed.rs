@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Versions that may run alongside some instances of gardener-apiserver.
 
-use super::{Component, GardenerVersion, Rule};
+use super::{APISERVERS_APART, Component, GardenerVersion, OPERATORS_APART, Rule};
 use crate::profile::Profile;
 
 /// The versions of a component that are allowed; both bounds are included.
@@ -18,17 +18,19 @@ pub struct Allowed {
 }
 
 /// Returns the versions that may run alongside gardener-apiservers of these versions; empty: there is no
-/// gardener-apiserver, or they are more than one minor apart themselves (A1).
+/// gardener-apiserver, or they violate A1 themselves.
 pub fn beside(apiservers: &[GardenerVersion], profile: Profile) -> Vec<Allowed> {
     let (Some(oldest), Some(newest)) = (apiservers.iter().min(), apiservers.iter().max()) else { return Vec::new() };
     let ((major, low), (newest_major, high)) = (oldest.minor(), newest.minor());
-    if major != newest_major || high - low > 1 {
+    if major != newest_major || high - low > APISERVERS_APART {
         return Vec::new();
     }
     let minor = |minor: u64| Some(format!("{major}.{minor}"));
     let behind = |minors: i128| high.saturating_sub(u64::try_from(minors).unwrap_or(u64::MAX));
     let row = |component, oldest, newest, rules| Allowed { component, oldest, newest, rules };
-    let of_window = |component, rules| row(component, minor(behind(1)), minor(low.saturating_add(1)), rules);
+    let of_window = |component, apart: u64, rules| {
+        row(component, minor(high.saturating_sub(apart)), minor(low.saturating_add(apart)), rules)
+    };
     let of_control_plane = |component| row(component, minor(behind(1)), minor(low), &[Rule::C1, Rule::C2]);
     let gardenlet = if profile.gardenlet_newness_counts_patches() {
         let (major, minor, patch) = oldest.full();
@@ -37,12 +39,12 @@ pub fn beside(apiservers: &[GardenerVersion], profile: Profile) -> Vec<Allowed> 
         minor(low)
     };
     vec![
-        of_window(Component::Apiserver, &[Rule::A1]),
+        of_window(Component::Apiserver, APISERVERS_APART, &[Rule::A1]),
         of_control_plane(Component::ControllerManager),
         of_control_plane(Component::Scheduler),
         of_control_plane(Component::AdmissionController),
         row(Component::Gardenlet, minor(behind(profile.gardenlet_minors_behind())), gardenlet, &[Rule::G1, Rule::G2]),
-        of_window(Component::Operator, &[Rule::O2]),
+        of_window(Component::Operator, OPERATORS_APART, &[Rule::O2]),
         row(Component::Extension, None, None, &[Rule::E1]),
     ]
 }

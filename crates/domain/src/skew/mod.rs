@@ -215,12 +215,18 @@ impl Landscape {
     }
 }
 
+/// Rule A1: maximum distance in minors of the newest gardener-apiserver from the oldest one.
+pub(crate) const APISERVERS_APART: u64 = 1;
+
+/// Rules O1 and O2: maximum distance in minors of gardener-operators from one another and from gardener-apiservers.
+pub(crate) const OPERATORS_APART: u64 = 1;
+
 /// A rule about versions, in the order in which they are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// A version does not parse.
     V0,
-    /// gardener-apiserver instances are more than one minor apart.
+    /// gardener-apiserver instances are more than [`APISERVERS_APART`] minors apart.
     A1,
     /// A control plane component is newer than the oldest gardener-apiserver.
     C1,
@@ -336,7 +342,8 @@ pub fn violations(landscape: &Landscape, profile: Profile) -> Vec<Violation> {
     };
 
     if let Some((oldest, newest)) = &apiservers {
-        add(Rule::A1, None, Distance::between(newest, oldest).above(1), &[oldest, newest]);
+        let apart = Distance::between(newest, oldest).above(i128::from(APISERVERS_APART));
+        add(Rule::A1, None, apart, &[oldest, newest]);
         for (instance, version) in &read {
             let (newer, older) = (Distance::between(version, oldest), Distance::between(newest, version));
             if instance.component.is_control_plane() {
@@ -350,10 +357,13 @@ pub fn violations(landscape: &Landscape, profile: Profile) -> Vec<Violation> {
         }
     }
     if let Some((oldest, newest)) = extremes(Component::Operator) {
-        add(Rule::O1, None, Distance::between(&newest, &oldest).above(1), &[&oldest, &newest]);
+        let apart = |newest: &GardenerVersion, oldest: &GardenerVersion| {
+            Distance::between(newest, oldest).above(i128::from(OPERATORS_APART))
+        };
+        add(Rule::O1, None, apart(&newest, &oldest), &[&oldest, &newest]);
         let (first, last) = apiservers.unwrap_or_else(|| (oldest.clone(), newest.clone()));
         let (oldest, newest) = (oldest.min(first), newest.max(last));
-        add(Rule::O2, None, Distance::between(&newest, &oldest).above(1), &[&oldest, &newest]);
+        add(Rule::O2, None, apart(&newest, &oldest), &[&oldest, &newest]);
     }
     if let Some((oldest, _)) = extremes(Component::Gardenlet) {
         for (instance, version) in read.iter().filter(|(instance, _)| instance.component == Component::Extension) {

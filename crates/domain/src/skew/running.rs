@@ -13,7 +13,7 @@
 //! checked at starts only. Without a gardener-apiserver there is no version to compare with.
 
 use super::start_up::{Refused, library_refused, refused, violated};
-use super::{Component, Distance, GardenerVersion, Instance, Landscape, Rule};
+use super::{APISERVERS_APART, Component, Distance, GardenerVersion, Instance, Landscape, OPERATORS_APART, Rule};
 use crate::profile::Profile;
 use crate::versions::ParseError;
 
@@ -39,14 +39,15 @@ pub fn violation(others: &Landscape, instance: &Instance, profile: Profile) -> O
     if found.rule == Rule::E1 {
         return Some(library_refused(others, instance, &found));
     }
-    let is_own = found.offender.is_some() || found.against.iter().any(|other| is_too_far(&version, other));
+    let is_own = found.offender.is_some() || found.against.iter().any(|other| is_too_far(found.rule, &version, other));
     is_own.then(|| refused(found.rule, instance, &version, &found.against, profile))
 }
 
-/// Returns true if two versions are more than a minor apart.
-fn is_too_far(one: &GardenerVersion, other: &GardenerVersion) -> bool {
+/// True if two versions are further apart than a rule without an offender allows: A1, O1 or O2.
+fn is_too_far(rule: Rule, one: &GardenerVersion, other: &GardenerVersion) -> bool {
     let (newer, older) = if one > other { (one, other) } else { (other, one) };
-    Distance::between(newer, older).above(1).is_some()
+    let apart = if rule == Rule::A1 { APISERVERS_APART } else { OPERATORS_APART };
+    Distance::between(newer, older).above(i128::from(apart)).is_some()
 }
 
 #[cfg(test)]

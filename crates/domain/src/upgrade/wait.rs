@@ -3,7 +3,7 @@
 
 use super::fleet::{Fleet, Move};
 use super::order::CONTROL_PLANE;
-use crate::skew::Component;
+use crate::skew::{APISERVERS_APART, Component, OPERATORS_APART};
 
 /// Condition that must hold before a step, with the command that shows whether it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,10 +66,10 @@ pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<Wait> {
     let rolls_out = matches!(next.component, Component::Operator | Component::Apiserver);
     if rolls_out && !is_patch && has(Component::Apiserver) {
         if next.component == Component::Operator {
-            let oldest = below(1);
+            let oldest = below(OPERATORS_APART);
             waits.push(Wait::new(Look::Deployments, format!("every gardener-apiserver is at {oldest} or newer (O2)")));
         } else if fleet.count(Component::Apiserver) > 1 {
-            let oldest = below(1);
+            let oldest = below(APISERVERS_APART);
             waits.push(Wait::new(
                 Look::Deployments,
                 format!("every gardener-apiserver is at {oldest} or {major}.{minor} (A1)"),
@@ -88,7 +88,7 @@ pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<Wait> {
     }
     if next.component == Component::Operator && !is_patch {
         if fleet.count(Component::Operator) > 1 {
-            let oldest = below(1);
+            let oldest = below(OPERATORS_APART);
             waits.push(Wait::new(
                 Look::Deployments,
                 format!("every gardener-operator is at {oldest} or {major}.{minor} (O1)"),
