@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use super::actions::{self, Action, ChangedObject};
 use super::changes::{self, Change, cut, short};
 use super::{secrets, writers};
-use crate::inventory::ignored::rename_like;
 use crate::names::clusters::NamedCluster;
+use crate::renamed_fields;
 
 /// Maximum length of a value in a line.
 const VALUE: usize = 48;
@@ -58,7 +58,7 @@ pub struct ReadEntry<'a> {
 /// its later name in both.
 pub fn differences(key: &Key, mut before: Value, after: &Value) -> Vec<Change> {
     if let Some(row) = row_of(key) {
-        rename_like(&mut before, after, row);
+        renamed_fields::like(&mut before, after, row);
     }
     let mut changes = changes::between(&before, after);
     let kind = after["kind"].as_str().unwrap_or_default();

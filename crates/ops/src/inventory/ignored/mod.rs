@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use apimachinery::catalogue::{ReleasedField, ResourceInfo};
 use apimachinery::decode;
 use apimachinery::release::{Release, Releases};
-use apimachinery::schema::EACH;
 use serde_json::Value;
 
 use crate::manifests::Origin;
+use crate::renamed_fields::{self, first_place};
 
 /// Maximum number of fields that are listed; the others are counted.
 const TOLD: usize = 20;
@@ -148,47 +148,12 @@ pub fn life_cycles(tree: &Value, row: &ResourceInfo) -> Vec<String> {
     fields.filter_map(|field| first_place(tree, field.path)).collect()
 }
 
-/// Gives renamed fields of a tree the names of a release.
-pub fn rename_fields(tree: &mut Value, row: &ResourceInfo, release: Release) {
-    for (path, own) in row.at(release).foreign_names() {
-        rename(tree, path, own);
-    }
-}
-
-/// Gives renamed fields of a tree the names that they have in another state of the object.
-pub(crate) fn rename_like(tree: &mut Value, other: &Value, row: &ResourceInfo) {
-    let names = row.life.renamed_fields.iter().flat_map(|field| [(field.former, field.new), (field.new, field.former)]);
-    for (path, own) in names.filter(|(_, own)| first_place(other, own).is_some()) {
-        if let Some(name) = own.last() {
-            rename(tree, path, name);
-        }
-    }
-}
-
 /// Returns a tree without the fields that a release does not have; renamed ones have the name of the release.
 pub fn at_release(mut tree: Value, row: &ResourceInfo, release: Release) -> Value {
-    rename_fields(&mut tree, row, release);
+    renamed_fields::at_release(&mut tree, row, release);
     match decode::tree(tree.clone(), &row.at(release).node()) {
         Ok(decoded) => decoded.tree,
         Err(_) => tree,
-    }
-}
-
-/// Renames the field at a path wherever its parent does not have the new name.
-fn rename(tree: &mut Value, path: &[&str], to: &str) {
-    match (tree, path) {
-        (Value::Object(fields), [name]) => {
-            if let Some(value) = fields.remove(*name) {
-                fields.entry(to).or_insert(value);
-            }
-        }
-        (Value::Array(items), [EACH, rest @ ..]) => items.iter_mut().for_each(|item| rename(item, rest, to)),
-        (Value::Object(fields), [name, rest @ ..]) => {
-            if let Some(value) = fields.get_mut(*name) {
-                rename(value, rest, to);
-            }
-        }
-        _ => {}
     }
 }
 
@@ -212,28 +177,6 @@ pub(crate) fn without_indices(path: &str) -> String {
     }
     general.push_str(rest);
     general
-}
-
-/// First place of a field in a tree: its path with indices.
-fn first_place(tree: &Value, path: &[&str]) -> Option<String> {
-    let Some((name, rest)) = path.split_first() else {
-        return (!tree.is_null()).then(String::new);
-    };
-    let join = |step: String, below: String| {
-        let dot = if below.is_empty() || below.starts_with('[') { "" } else { "." };
-        format!("{step}{dot}{below}")
-    };
-    match tree {
-        Value::Array(items) if *name == EACH => items
-            .iter()
-            .enumerate()
-            .find_map(|(index, item)| Some(join(format!("[{index}]"), first_place(item, rest)?))),
-        Value::Object(fields) if *name == EACH => {
-            fields.iter().find_map(|(key, value)| Some(join(format!("[{key}]"), first_place(value, rest)?)))
-        }
-        Value::Object(fields) => Some(join((*name).to_owned(), first_place(fields.get(*name)?, rest)?)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -321,33 +264,6 @@ mod tests {
         let (notes, deciding) = read(&[json!({ "spec": fields })], 149);
         assert_eq!((notes.len(), deciding.len()), (21, 1));
         assert_eq!(notes[20], "80 more fields are ignored");
-    }
-
-    #[test]
-    fn renamed_fields_have_the_names_of_a_release_or_of_another_state() {
-        let row = catalogue::find_kind("core.gardener.cloud", "v1beta1", "CloudProfile").expect("a row");
-        let profile = |capabilities: &str, flavors: &str| {
-            let image =
-                json!({ "name": "a", "versions": [{ "version": "1.0.0", flavors: [{ "architecture": ["amd64"] }] }] });
-            json!({ "spec": { capabilities: [{ "name": "architecture" }], "machineImages": [image] } })
-        };
-        let (former, new) =
-            (profile("capabilities", "capabilitySets"), profile("machineCapabilities", "capabilityFlavors"));
-        let at = |tree: &Value, release: u16| {
-            let mut tree = tree.clone();
-            rename_fields(&mut tree, row, Release(release));
-            tree
-        };
-        let like = |tree: &Value, other: &Value| {
-            let mut tree = tree.clone();
-            rename_like(&mut tree, other, row);
-            tree
-        };
-        for tree in [&former, &new] {
-            assert_eq!((at(tree, 127), at(tree, 128)), (former.clone(), new.clone()));
-            assert_eq!((like(tree, &former), like(tree, &new)), (former.clone(), new.clone()));
-            assert_eq!(like(tree, &json!({ "spec": {} })), *tree, "removed fields keep their names");
-        }
     }
 
     #[test]

@@ -17,9 +17,9 @@ use super::kinds;
 use super::table::{Front, Table};
 use crate::failure::Failure;
 use crate::output::Output;
-use ops::inventory::ignored::rename_fields;
 use ops::names::clusters::NamedCluster;
 use ops::release::rules_of;
+use ops::renamed_fields;
 use ops::upgrade::components::version_of;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
@@ -248,7 +248,7 @@ impl Question {
                         item["apiVersion"] = json!(kinds::api_version(part.row));
                         item["kind"] = json!(part.row.kind);
                         if let Some(release) = release {
-                            rename_fields(item, part.row, release);
+                            renamed_fields::at_release(item, part.row, release);
                         }
                     }
                     part.found(at, &Value::Array(items.clone()))?;
