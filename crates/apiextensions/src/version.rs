@@ -10,7 +10,7 @@ use std::sync::Arc;
 use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 use apimachinery::meta::ObjectMeta;
 use apimachinery::release::Release;
-use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema as _, Topology};
+use apimachinery::schema::{Field, Node, ObjectRef, ObjectSchema, Schema as _, Topology};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -228,20 +228,7 @@ fn topology(schema: &Schema) -> Topology {
 }
 
 fn field(name: &'static str, description: &'static str, node: Node) -> Field {
-    Field {
-        name,
-        description,
-        node,
-        required: false,
-        emit: Emit::OmitEmpty,
-        merge_key: None,
-        patch_strategy: None,
-        topology: Topology::Default,
-        list_map_keys: &[],
-        preserve_unknown: false,
-        deprecated: false,
-        protobuf: None,
-    }
+    Field { description, ..Field::new(name, node) }
 }
 
 fn capitalized(name: &str) -> String {

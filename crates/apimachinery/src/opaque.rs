@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use crate::meta::RawExtension;
     use crate::patch;
-    use crate::schema::{Emit, Field, ObjectRef, ObjectSchema, Topology};
+    use crate::schema::{Field, ObjectRef, ObjectSchema};
 
     /// A list of objects with opaque JSON.
     #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -258,24 +258,10 @@ mod tests {
 
     fn node() -> Node {
         static SCHEMA: std::sync::LazyLock<ObjectSchema> = std::sync::LazyLock::new(|| {
-            let field = |name, node| Field {
-                name,
-                description: "",
-                node,
-                required: false,
-                emit: Emit::OmitEmpty,
-                merge_key: None,
-                patch_strategy: None,
-                topology: Topology::Default,
-                list_map_keys: &[],
-                preserve_unknown: false,
-                deprecated: false,
-                protobuf: None,
-            };
             let fields = vec![
-                field("config", Node::Raw),
-                field("name", Node::String),
-                field("things", Node::List(Box::new(node()))),
+                Field::new("config", Node::Raw),
+                Field::new("name", Node::String),
+                Field::new("things", Node::List(Box::new(node()))),
             ];
             ObjectSchema { name: "Thing", package: "things", description: "", fields }
         });

@@ -254,7 +254,7 @@ mod tests {
 
     use super::*;
     use crate::meta::ObjectMeta;
-    use crate::schema::{Emit, Field, Schema as _, Topology};
+    use crate::schema::{Field, Schema as _};
 
     fn thing() -> Node {
         fn object() -> &'static ObjectSchema {
@@ -279,20 +279,7 @@ mod tests {
                     ("ratio", Node::Number),
                 ]
                 .into_iter()
-                .map(|(name, node)| Field {
-                    name,
-                    description: "",
-                    node,
-                    required: false,
-                    emit: Emit::OmitEmpty,
-                    merge_key: None,
-                    patch_strategy: None,
-                    topology: Topology::Default,
-                    list_map_keys: &[],
-                    preserve_unknown: false,
-                    deprecated: false,
-                    protobuf: None,
-                })
+                .map(|(name, node)| Field::new(name, node))
                 .collect(),
             })
         }

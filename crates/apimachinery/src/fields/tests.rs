@@ -8,24 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::meta::{ManagedFieldsEntry, ObjectMeta, Time};
-use crate::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema as _, Topology};
-
-fn field(name: &'static str, node: Node) -> Field {
-    Field {
-        name,
-        description: "",
-        node,
-        required: false,
-        emit: Emit::OmitEmpty,
-        merge_key: None,
-        patch_strategy: None,
-        topology: Topology::Default,
-        list_map_keys: &[],
-        preserve_unknown: false,
-        deprecated: false,
-        protobuf: None,
-    }
-}
+use crate::schema::{Field, Node, ObjectRef, ObjectSchema, Schema as _, Topology};
 
 fn list(items: Node) -> Node {
     Node::List(Box::new(items))
@@ -38,9 +21,9 @@ fn schema() -> Node {
         package: "example.com",
         description: "",
         fields: vec![
-            field("name", Node::String),
-            field("minimum", Node::Integer { bits: 32, signed: true }),
-            field("zones", list(Node::String)),
+            Field::new("name", Node::String),
+            Field::new("minimum", Node::Integer { bits: 32, signed: true }),
+            Field::new("zones", list(Node::String)),
         ],
     });
     static SPEC: LazyLock<ObjectSchema> = LazyLock::new(|| ObjectSchema {
@@ -48,23 +31,23 @@ fn schema() -> Node {
         package: "example.com",
         description: "",
         fields: vec![
-            field("purpose", Node::String),
-            field("size", Node::Integer { bits: 32, signed: true }),
+            Field::new("purpose", Node::String),
+            Field::new("size", Node::Integer { bits: 32, signed: true }),
             Field {
                 merge_key: Some("name"),
                 patch_strategy: Some("merge"),
-                ..field("pools", list(Node::Object(ObjectRef::Static(|| &POOL))))
+                ..Field::new("pools", list(Node::Object(ObjectRef::Static(|| &POOL))))
             },
             Field {
                 topology: Topology::Map,
                 list_map_keys: &["name"],
-                ..field("keyed", list(Node::Object(ObjectRef::Static(|| &POOL))))
+                ..Field::new("keyed", list(Node::Object(ObjectRef::Static(|| &POOL))))
             },
-            Field { topology: Topology::Set, ..field("set", list(Node::String)) },
-            field("atomic", list(Node::String)),
-            Field { topology: Topology::Atomic, ..field("whole", Node::Map(Box::new(Node::String))) },
-            field("map", Node::Map(Box::new(Node::String))),
-            field("raw", Node::Raw),
+            Field { topology: Topology::Set, ..Field::new("set", list(Node::String)) },
+            Field::new("atomic", list(Node::String)),
+            Field { topology: Topology::Atomic, ..Field::new("whole", Node::Map(Box::new(Node::String))) },
+            Field::new("map", Node::Map(Box::new(Node::String))),
+            Field::new("raw", Node::Raw),
         ],
     });
     static ROOT: LazyLock<ObjectSchema> = LazyLock::new(|| ObjectSchema {
@@ -72,9 +55,9 @@ fn schema() -> Node {
         package: "example.com",
         description: "",
         fields: vec![
-            field("metadata", ObjectMeta::node()),
-            field("spec", Node::Object(ObjectRef::Static(|| &SPEC))),
-            field("status", Node::Map(Box::new(Node::String))),
+            Field::new("metadata", ObjectMeta::node()),
+            Field::new("spec", Node::Object(ObjectRef::Static(|| &SPEC))),
+            Field::new("status", Node::Map(Box::new(Node::String))),
         ],
     });
     Node::Object(ObjectRef::Static(|| &ROOT))

@@ -11,20 +11,7 @@ use crate::meta::{
 
 /// A field that is left out when it is empty.
 fn empty(name: &'static str, protobuf: u32, node: Node, description: &'static str) -> Field {
-    Field {
-        name,
-        description,
-        node,
-        required: false,
-        emit: Emit::OmitEmpty,
-        merge_key: None,
-        patch_strategy: None,
-        topology: Topology::Default,
-        list_map_keys: &[],
-        preserve_unknown: false,
-        deprecated: false,
-        protobuf: Some(Protobuf::of(protobuf)),
-    }
+    Field { description, protobuf: Some(Protobuf::of(protobuf)), ..Field::new(name, node) }
 }
 
 /// A field that is left out when it is absent.

@@ -216,6 +216,26 @@ pub struct Field {
     pub protobuf: Option<Protobuf>,
 }
 
+impl Field {
+    /// Creates an optional field that is left out when it is empty.
+    pub const fn new(name: &'static str, node: Node) -> Self {
+        Self {
+            name,
+            description: "",
+            node,
+            required: false,
+            emit: Emit::OmitEmpty,
+            merge_key: None,
+            patch_strategy: None,
+            topology: Topology::Default,
+            list_map_keys: &[],
+            preserve_unknown: false,
+            deprecated: false,
+            protobuf: None,
+        }
+    }
+}
+
 /// Position of a field in the protobuf form of its struct.
 ///
 /// A struct that Go embeds is served with its fields in the place of the embedding; on the protobuf wire it is a

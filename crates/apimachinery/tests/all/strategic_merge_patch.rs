@@ -4,24 +4,11 @@
 use std::sync::OnceLock;
 
 use apimachinery::patch::strategic_merge_patch;
-use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Topology};
+use apimachinery::schema::{Field, Node, ObjectRef, ObjectSchema};
 use serde_json::{Value, json};
 
 fn field(name: &'static str, node: Node, strategy: Option<&'static str>, key: Option<&'static str>) -> Field {
-    Field {
-        name,
-        description: "",
-        node,
-        required: false,
-        emit: Emit::OmitEmpty,
-        merge_key: key,
-        patch_strategy: strategy,
-        topology: Topology::Default,
-        list_map_keys: &[],
-        preserve_unknown: false,
-        deprecated: false,
-        protobuf: None,
-    }
+    Field { merge_key: key, patch_strategy: strategy, ..Field::new(name, node) }
 }
 
 fn container() -> &'static ObjectSchema {

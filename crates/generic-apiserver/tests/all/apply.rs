@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use apimachinery::DynamicObject;
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::meta::ObjectMeta;
-use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema as _, Topology};
+use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema as _};
 use generic_apiserver::Strategy;
 use serde_json::{Value, json};
 
@@ -17,44 +17,27 @@ use crate::support::{Answer, World, row};
 const WIDGET: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets/w";
 const THING: &str = "/clusters/a/apis/example.com/v1/things/t";
 
-fn field(name: &'static str, node: Node) -> Field {
-    Field {
-        name,
-        description: "",
-        node,
-        required: false,
-        emit: Emit::OmitEmpty,
-        merge_key: None,
-        patch_strategy: None,
-        topology: Topology::Default,
-        list_map_keys: &[],
-        preserve_unknown: false,
-        deprecated: false,
-        protobuf: None,
-    }
-}
-
 /// A kind with lists of every topology.
 fn schema() -> Node {
     static POOL: LazyLock<ObjectSchema> = LazyLock::new(|| ObjectSchema {
         name: "Pool",
         package: "example.com",
         description: "",
-        fields: vec![field("name", Node::String), field("minimum", Node::Integer { bits: 32, signed: true })],
+        fields: vec![Field::new("name", Node::String), Field::new("minimum", Node::Integer { bits: 32, signed: true })],
     });
     static SPEC: LazyLock<ObjectSchema> = LazyLock::new(|| ObjectSchema {
         name: "ThingSpec",
         package: "example.com",
         description: "",
         fields: vec![
-            field("purpose", Node::String),
+            Field::new("purpose", Node::String),
             Field {
                 merge_key: Some("name"),
                 patch_strategy: Some("merge"),
-                ..field("pools", Node::List(Box::new(Node::Object(ObjectRef::Static(|| &POOL)))))
+                ..Field::new("pools", Node::List(Box::new(Node::Object(ObjectRef::Static(|| &POOL)))))
             },
-            field("zones", Node::List(Box::new(Node::String))),
-            field("config", Node::Raw),
+            Field::new("zones", Node::List(Box::new(Node::String))),
+            Field::new("config", Node::Raw),
         ],
     });
     static ROOT: LazyLock<ObjectSchema> = LazyLock::new(|| ObjectSchema {
@@ -62,8 +45,8 @@ fn schema() -> Node {
         package: "example.com",
         description: "",
         fields: vec![
-            field("metadata", ObjectMeta::node()),
-            Field { emit: Emit::Always, ..field("spec", Node::Object(ObjectRef::Static(|| &SPEC))) },
+            Field::new("metadata", ObjectMeta::node()),
+            Field { emit: Emit::Always, ..Field::new("spec", Node::Object(ObjectRef::Static(|| &SPEC))) },
         ],
     });
     Node::Object(ObjectRef::Static(|| &ROOT))

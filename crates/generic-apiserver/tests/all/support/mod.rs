@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::ObjectMeta;
-use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema, Topology};
+use apimachinery::schema::{Field, Node, ObjectRef, ObjectSchema, Schema};
 use apimachinery::wire::api_type;
 use apimachinery::{DynamicObject, Resource};
 use bytes::Bytes;
@@ -43,23 +43,6 @@ pub(crate) struct WidgetStatus {
     pub(crate) heartbeat: String,
 }
 
-fn field(name: &'static str, node: Node) -> Field {
-    Field {
-        name,
-        description: "",
-        node,
-        required: false,
-        emit: Emit::OmitEmpty,
-        merge_key: None,
-        patch_strategy: None,
-        topology: Topology::Default,
-        list_map_keys: &[],
-        preserve_unknown: false,
-        deprecated: false,
-        protobuf: None,
-    }
-}
-
 macro_rules! schema {
     ($type:ty, $name:literal, $($field:ident: $node:expr),*) => {
         impl Schema for $type {
@@ -70,7 +53,7 @@ macro_rules! schema {
                         name: $name,
                         package: "example.com",
                         description: "",
-                        fields: vec![$(field(stringify!($field), $node)),*],
+                        fields: vec![$(Field::new(stringify!($field), $node)),*],
                     })
                 }
                 Node::Object(ObjectRef::Static(object))
