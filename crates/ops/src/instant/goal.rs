@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Goals of `terrarium clock`, the landscape time or state to run to, as users write them.
 
+use api::constants::operation_state;
 use chrono::TimeDelta;
 
 use crate::instant::When;
 use crate::names::shoots::ShootName;
 
 /// States of a last operation.
-const STATES: [&str; 6] = ["Aborted", "Error", "Failed", "Pending", "Processing", "Succeeded"];
+const STATES: [&str; 6] = [
+    operation_state::ABORTED,
+    operation_state::ERROR,
+    operation_state::FAILED,
+    operation_state::PENDING,
+    operation_state::PROCESSING,
+    operation_state::SUCCEEDED,
+];
 /// State that stands for a deleted Shoot.
 pub const DELETED: &str = "Deleted";
 /// Default time limit for a Shoot's state.

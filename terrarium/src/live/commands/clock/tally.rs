@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api::constants::operation_state;
 use chrono::{DateTime, Utc};
 use domain::maintenance::says_forced;
 
@@ -72,10 +73,10 @@ impl Tally {
             let shoot = line.object.strip_prefix("Shoot ").unwrap_or(&line.object);
             match &line.what {
                 What::Operation { kind, state } => {
-                    if !matches!(state.as_str(), "Processing" | "Pending") {
+                    if !matches!(state.as_str(), operation_state::PROCESSING | operation_state::PENDING) {
                         *self.operations.entry(format!("{kind} {state}")).or_default() += 1;
                     }
-                    if matches!(state.as_str(), "Error" | "Failed" | "Aborted") {
+                    if matches!(state.as_str(), operation_state::ERROR | operation_state::FAILED | operation_state::ABORTED) {
                         self.fail(shoot, format!("{kind} {state}: {}", line.text));
                     }
                 }
