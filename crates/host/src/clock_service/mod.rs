@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Serves landscape time to the participants: the [`Timekeeper`] with a log, API servers and a wall clock around it.
 //!
-//! ```text
-//! POST /terrarium/clock/join   Join     → Grant                        registers a participant
-//! POST /terrarium/clock/reports Idle, … → Line, …                      lines, for as long as the connection lasts: a report is
-//!                              answered when time has moved, or when the participant has lines to read first
-//! GET  /terrarium/clock/               → ClockState
-//! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?, by?, participant?, ignoreAbsence?} → ClockState; its
-//!                              `target` is set until time has reached it; with `orNow` an instant that has passed is the
-//!                              present one; `by`: name of the user; with `participant`, the user's name in landscape
-//!                              time, the command ends with the participant's connection; with `ignoreAbsence` it
-//!                              continues when a component does not answer
-//! POST /terrarium/clock/halt           ends the command at the present instant, once all participants are idle there
-//! POST /terrarium/clock/cancel         ends the command at once, from any user
-//! POST /terrarium/clock/leave {participant} → ClockState
-//! ```
-//!
-//! The first two are for components and administrators, and carry the participant's name in a header; the rest is for
-//! administrators. The mode of time is the spec of an object ([`crate::clock_object`]). A component whose connection breaks
-//! remains a participant: it joins again, or is dropped because it reports nothing; the kubelet reports the end of a
-//! process. A command ends when its connection breaks.
+//! The mode of time is the spec of an object ([`crate::clock_object`]). A component whose connection breaks remains a
+//! participant: it joins again, or is dropped because it reports nothing; the kubelet reports the end of a process. A
+//! command ends when its connection breaks. [`serving`] is the interface over HTTP, [`driver`] moves time.
 //!
 //! **Invariants.** One driver decides; a grant reaches its participant, at the latest as the answer to the next report,
 //! and the dial shows its instant before. Wall time is read only for time that runs by itself and for the limit of a
 //! report.
 
+mod driver;
 mod messages;
 mod reports;
+mod serving;
 mod thread;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,28 +26,22 @@ use eventlog::observed::Observed;
 use eventlog::{Actor, Append, AppendError, EventLog, Key, Verb};
 use futures::future::BoxFuture;
 use generic_apiserver::controller_of;
-use http::{Method, StatusCode};
-use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
-use process::activity::PARTICIPANT_HEADER;
+use process::Tasks;
 use process::dial::Dial;
-use process::participant::{Answer, CLOCK_PATH, Grant, Idle, Join, LineCounts};
-use process::transport::full;
-use process::{Request, Response, Tasks, User};
+use process::participant::{Answer, Grant, Idle, Join, LineCounts};
 use tokio::sync::{Notify, oneshot};
 
-use self::messages::{Advance, By, Leave, json, named, plain};
+use self::messages::By;
 pub use self::messages::{Advanced, ClockState};
 pub use self::reports::OwnReports;
 use self::thread::OwnThread;
-use crate::timekeeper::{CommandError, Decision, Mode, REPORT_LIMIT, Report, Timekeeper, WaitsFor};
+use crate::timekeeper::{CommandError, Mode, Report, Timekeeper, WaitsFor};
 
 /// Name of the hold on landscape time during the start of a landscape.
 pub const START: &str = "start";
 /// Wall time after which a report is answered even if time stands, so that the connection is not closed.
 const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
-/// Wall time after which the line counts are requested again from API servers that did not report.
-const BARRIER_AGAIN: TimeDelta = TimeDelta::milliseconds(50);
 
 /// Requests the line counts of watches, as of the log's head, from every API server; `None`: one of them did not
 /// report.
@@ -376,79 +356,6 @@ impl ClockService {
         })
     }
 
-    /// Answers a request below [`CLOCK_PATH`].
-    pub fn answer(&self, request: Request) -> BoxFuture<'_, Response> {
-        Box::pin(async move {
-            let place = request.uri().path().strip_prefix(CLOCK_PATH).unwrap_or_default().to_owned();
-            let user = request.extensions().get::<User>().cloned().unwrap_or_default();
-            let is_administrator = user.groups.iter().any(|group| **group == *"system:masters");
-            if !matches!(place.as_str(), "join" | "reports") {
-                if !is_administrator {
-                    return plain(StatusCode::FORBIDDEN, "landscape time is for administrators");
-                }
-                return self.command(&place, request).await;
-            }
-            let name = request.headers().get(PARTICIPANT_HEADER).and_then(|name| name.to_str().ok());
-            let Some(name) = name.map(str::to_owned).filter(|_| is_administrator || user.component.is_some()) else {
-                return plain(StatusCode::FORBIDDEN, "only components and administrators take part in landscape time");
-            };
-            match (request.method(), place.as_str()) {
-                (&Method::POST, "join") => {
-                    let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
-                    let join = body.ok().and_then(|body| serde_json::from_slice::<Join>(&body).ok());
-                    let Some(join) = join else { return plain(StatusCode::BAD_REQUEST, "this joins nothing") };
-                    json(&self.join(&name, join))
-                }
-                (&Method::POST, "reports") => reports::answer(self, name, request.into_body()),
-                _ => plain(StatusCode::NOT_FOUND, "404 page not found"),
-            }
-        })
-    }
-
-    /// Returns the reason for which a command is refused, with the conflicting command and a hint.
-    fn refusal(&self, error: &CommandError) -> String {
-        let CommandError::Busy(_) = error else { return error.to_string() };
-        match &self.0.state().advance {
-            Some(advance) => format!("{error} by {advance}\nhint: `terrarium clock stop` ends it"),
-            None => error.to_string(),
-        }
-    }
-
-    /// Answers a request of an administrator.
-    async fn command(&self, place: &str, request: Request) -> Response {
-        let method = request.method().clone();
-        let named = named(&request);
-        let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        match (method, place) {
-            (Method::GET, "") => {}
-            (Method::POST, "advance") => {
-                let Ok(Advance { to, settle_milliseconds, or_now, by, participant, ignore_absence }) =
-                    serde_json::from_slice(&body)
-                else {
-                    let expected = "expected {\"to\": INSTANT, \"settleMilliseconds\": N, \"orNow\": BOOL}";
-                    return plain(StatusCode::BAD_REQUEST, expected);
-                };
-                let settle = TimeDelta::milliseconds(i64::from(settle_milliseconds));
-                let who = if by.is_empty() { named } else { by };
-                if let Err(error) = self.begin(to, settle, or_now, By { who, participant, ignore_absence }) {
-                    let mut response = Response::new(full(self.refusal(&error)));
-                    *response.status_mut() = StatusCode::CONFLICT;
-                    return response;
-                }
-            }
-            (Method::POST, "leave") => {
-                let Ok(Leave { participant }) = serde_json::from_slice(&body) else {
-                    return plain(StatusCode::BAD_REQUEST, "expected {\"participant\": NAME}");
-                };
-                self.leave(&participant);
-            }
-            (Method::POST, "halt") => self.with(|keeper, _| keeper.halt()),
-            (Method::POST, "cancel") => self.cancel(),
-            _ => return plain(StatusCode::NOT_FOUND, "404 page not found"),
-        }
-        Response::new(full(serde_json::json!(self.state()).to_string()))
-    }
-
     /// The clock as an administrator sees it.
     pub fn state(&self) -> ClockState {
         let wall = self.0.wall.now();
@@ -478,88 +385,6 @@ impl ClockService {
             dropped: keeper.dropped().map(str::to_owned).collect(),
             absences: keeper.absences().cloned().collect(),
             live_lock: keeper.live_lock().map(ToString::to_string),
-        }
-    }
-
-    async fn drive(self) {
-        let mut shown = None;
-        loop {
-            let (decision, gone, granted, head) = {
-                let mut state = self.0.state();
-                // Must be read after the reports: a report that arrived meanwhile may depend on a write that an earlier
-                // head does not have.
-                let (head, wall) = (self.0.log.head(), self.0.wall.now());
-                let before: BTreeSet<String> = state.keeper.dropped().map(str::to_owned).collect();
-                let was_commanded = state.keeper.target().is_some();
-                let decision = state.keeper.decide(head, wall);
-                let gone = state.keeper.dropped().filter(|name| !before.contains(*name));
-                let gone: Vec<String> = gone.map(str::to_owned).collect();
-                if gone.iter().any(|name| state.commands(name)) {
-                    state.keeper.cancel(wall);
-                }
-                // Ended before its goal because a component or the client is missing.
-                if was_commanded && state.keeper.target().is_none() && decision != Decision::Done {
-                    state.commands_ended += 1;
-                    self.0.moved.notify_waiters();
-                }
-                if state.keeper.dropped().count() != before.len() {
-                    self.0.moved.notify_waiters();
-                }
-                (decision, gone, state.keeper.granted(), head)
-            };
-            // Also when time was paused or changed its mode: a restarted host begins at the stored instant, so
-            // everything that happened before it must be durable, too.
-            if shown.is_none_or(|shown| granted > shown) && self.0.log.durable(head).await.is_ok() {
-                shown = Some(granted);
-                if let Some(turn) = self.0.turn.get() {
-                    turn(granted);
-                }
-            }
-            // Log lines carry the clock's time: nothing is logged while the clock's state is locked.
-            for participant in gone {
-                let seconds = REPORT_LIMIT.num_seconds();
-                tracing::warn!(participant, "landscape time goes on without it: no answer for {seconds} s");
-            }
-            match decision {
-                Decision::Barrier { number, .. } => {
-                    if let Some(told) = (self.0.barriers)().await {
-                        let wall = self.0.wall.now();
-                        let mut state = self.0.state();
-                        state.keeper.barrier_stands(number, told, wall);
-                        state.ask();
-                    } else {
-                        self.0.wall.sleep(BARRIER_AGAIN, TimerClass::Work).await;
-                        self.0.state().keeper.barrier_failed(number);
-                    }
-                }
-                Decision::Grant { grant, to } => {
-                    let mut state = self.0.state();
-                    for name in to {
-                        if let Some(waiting) = state.waiting.remove(&name) {
-                            let _ = waiting.send(Some(Answer::Grant(grant.clone())));
-                        }
-                    }
-                    drop(state);
-                    self.0.moved.notify_waiters();
-                }
-                Decision::Done => {
-                    self.0.state().commands_ended += 1;
-                    self.0.moved.notify_waiters();
-                }
-                Decision::Wait { until } => {
-                    let changed = self.0.changed.notified();
-                    match until {
-                        None => changed.await,
-                        Some(until) => {
-                            tokio::select! {
-                                biased;
-                                () = changed => {}
-                                () = self.0.wall.sleep_until(until, TimerClass::Work) => {}
-                            }
-                        }
-                    }
-                }
-            }
         }
     }
 }
@@ -641,66 +466,4 @@ impl TimeSource for ClockService {
 }
 
 #[cfg(test)]
-mod tests {
-    use chrono::DateTime;
-    use clock::SimulatedClock;
-    use eventlog::MemoryLog;
-    use futures::FutureExt;
-
-    use super::*;
-    use crate::gated_log::{Gate, GatedLog};
-
-    #[tokio::test]
-    async fn time_is_not_shown_to_move_before_what_happened_is_durable() {
-        let (durable, log) = GatedLog::shut();
-        durable.send_replace(Gate::Open);
-        let at = |seconds: i64| DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range");
-        let (tasks, barriers): (_, Barriers) =
-            (Tasks::new(), Arc::new(|| std::future::ready(Some(LineCounts::default())).boxed()));
-        let clock = ClockService::start(at(0), Mode::Stepped, Clock::wall(), log, barriers, &tasks);
-        let dial: Arc<Mutex<Vec<Instant>>> = Arc::default();
-        let shown = dial.clone();
-        clock.show_on(move |now| shown.lock().push(now));
-        clock.advance(at(10), TimeDelta::zero()).await.expect("time moves");
-        assert_eq!(dial.lock().last(), Some(&at(10)));
-
-        durable.send_replace(Gate::Shut);
-        let mut advance = clock.advance(at(20), TimeDelta::zero());
-        for _ in 0..100 {
-            assert!(advance.as_mut().now_or_never().is_none());
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(dial.lock().last(), Some(&at(10)), "a landscape that starts again would begin behind what is lost");
-        durable.send_replace(Gate::Open);
-        advance.await.expect("time moves");
-        assert_eq!(dial.lock().last(), Some(&at(20)));
-    }
-
-    #[tokio::test]
-    async fn an_advance_fails_while_no_server_answers() {
-        let at = |seconds: i64| DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range");
-        let (tasks, barriers): (_, Barriers) =
-            (Tasks::new(), Arc::new(|| std::future::ready(Some(LineCounts::default())).boxed()));
-        let (wall, log) = (SimulatedClock::new(at(0)), Arc::new(MemoryLog::new()));
-        let clock = ClockService::start(at(0), Mode::Stepped, Clock::new(wall.clone()), log, barriers, &tasks);
-        let set_outage = |name| clock.with(|keeper, wall| keeper.set_outage(name, wall));
-        set_outage(Some("server"));
-        let mut advance = clock.advance(at(60), TimeDelta::zero());
-        let mut ended = None;
-        for _ in 0..1000 {
-            ended = advance.as_mut().now_or_never();
-            if ended.is_some() {
-                break;
-            }
-            tokio::task::yield_now().await;
-            wall.fire_next(None);
-        }
-        assert_eq!(ended, Some(Ok(at(0))), "time stands");
-        assert_eq!(wall.now() - at(0), REPORT_LIMIT);
-        assert_eq!(clock.state().absences.len(), 1);
-        let again = clock.advance(at(60), TimeDelta::zero()).await;
-        assert_eq!(again, Err(CommandError::Absent("server".to_owned())));
-        set_outage(None);
-        assert_eq!(clock.advance(at(60), TimeDelta::zero()).await, Ok(at(60)));
-    }
-}
+mod tests;
