@@ -37,7 +37,9 @@
 //! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the log's head and wall time.
 
 mod absence;
+mod command;
 mod decision;
+mod drift;
 mod participant;
 mod patience;
 mod waits;
@@ -51,7 +53,9 @@ use eventlog::livelock::LiveLock;
 use process::participant::{Grant, Idle, Join, LineCounts, watches_of};
 
 use self::absence::Outage;
+use self::command::Command;
 pub use self::decision::{Absence, CommandError, Decision, Mode, Report, WaitsFor};
+use self::drift::Anchor;
 use self::participant::{Barrier, Participant};
 use self::patience::{LOOK, Patience};
 use self::waits::NextDecision;
@@ -63,26 +67,8 @@ pub const REPORT_LIMIT: TimeDelta = TimeDelta::seconds(30);
 pub const LONGEST_HOLD: TimeDelta = TimeDelta::seconds(10);
 /// Maximum wall time for which a starting landscape awaits its mode.
 const LONGEST_AWAIT: TimeDelta = TimeDelta::seconds(60);
-/// Distance up to which mode `eager` jumps to work timers.
-const EAGER_HORIZON: TimeDelta = TimeDelta::hours(1);
 /// Maximum landscape time between two grants to all participants in a mode in which time runs by itself.
 const TICK: TimeDelta = TimeDelta::seconds(1);
-
-/// Command that moves time.
-#[derive(Clone, Copy, Debug)]
-struct Command {
-    to: Instant,
-    /// Wall time that other clients have to act after a step that reached them.
-    settle: TimeDelta,
-    /// True if the command continues when a component is dropped.
-    ignores_absence: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Anchor {
-    landscape: Instant,
-    wall: Instant,
-}
 
 /// State machine of landscape time.
 #[derive(Debug)]
@@ -196,55 +182,6 @@ impl Timekeeper {
         self.anchor = Anchor { landscape: self.now, wall };
         self.paused = false;
         self.live_lock = None;
-    }
-
-    /// Begins to advance to an instant, through every timer on the way. After a step that reached other clients, time
-    /// stands for `settle` of wall time.
-    ///
-    /// # Errors
-    /// Another command is running, or the instant has passed or is after the end of time.
-    pub fn advance(&mut self, to: Instant, settle: TimeDelta, wall: Instant) -> Result<(), CommandError> {
-        if let Some(command) = self.command {
-            return Err(CommandError::Busy(command.to));
-        }
-        let now = self.now(wall);
-        if to < now {
-            return Err(CommandError::Backwards(now));
-        }
-        if to > END.max(now) {
-            return Err(CommandError::Ended);
-        }
-        self.now = now;
-        self.command = Some(Command { to, settle, ignores_absence: false });
-        self.others_until = None;
-        self.live_lock = None;
-        Ok(())
-    }
-
-    /// Lets the current command continue when a component is dropped.
-    pub fn ignore_absence(&mut self) {
-        if let Some(command) = &mut self.command {
-            command.ignores_absence = true;
-        }
-    }
-
-    /// Ends a command at once, at the present instant.
-    pub fn cancel(&mut self, wall: Instant) {
-        if self.command.take().is_some() {
-            self.anchor = Anchor { landscape: self.now, wall };
-        }
-    }
-
-    /// Ends a command at the present instant, as soon as all participants are idle there.
-    pub fn halt(&mut self) {
-        if let Some(command) = &mut self.command {
-            command.to = self.now;
-        }
-    }
-
-    /// Goal of the running command.
-    pub fn target(&self) -> Option<Instant> {
-        self.command.map(|command| command.to)
     }
 
     /// Records that a client without part in landscape time wrote, or that one of its watches was sent a change.
@@ -533,73 +470,6 @@ impl Timekeeper {
             }
         }
         Decision::Grant { grant: Grant { number: self.grants, now: self.now, watches: None }, to }
-    }
-
-    /// Latest instant to which time may move now; `None`: it stands.
-    fn limit(&self, wall: Instant) -> Option<Instant> {
-        self.goal(wall).map(|goal| goal.min(END))
-    }
-
-    /// Instant to which the command or the mode moves time, the end of time disregarded; `None`: time stands.
-    fn goal(&self, wall: Instant) -> Option<Instant> {
-        if self.command.is_some() {
-            return self.target();
-        }
-        if self.paused || self.stands_still() {
-            return None;
-        }
-        if self.awaits_mode_until.is_some() {
-            return Some(self.near_work().unwrap_or(self.now));
-        }
-        let drift = self.drift(wall);
-        match self.mode {
-            Mode::Eager => self.near_work().max(drift),
-            Mode::Rate(_) => drift,
-            Mode::Stepped => None,
-            Mode::Auto => self.next_timer(),
-        }
-    }
-
-    /// Instant of the earliest work timer to which mode `eager` jumps; not after the end of time.
-    fn near_work(&self) -> Option<Instant> {
-        let work = self.participants.values().filter_map(|p| p.idle.as_ref()?.work).min();
-        work.filter(|work| *work <= (self.now + EAGER_HORIZON).min(END))
-    }
-
-    /// True if a live-lock keeps time from moving by itself.
-    fn stands_still(&self) -> bool {
-        self.live_lock.is_some() && matches!(self.mode, Mode::Eager | Mode::Auto)
-    }
-
-    /// Present instant of time that runs by itself; `None`: it does not run.
-    fn drift(&self, wall: Instant) -> Option<Instant> {
-        let waits = self.awaits_mode_until.is_some() || self.awaited_outage().is_some();
-        let stands = self.paused || waits || self.stands_still();
-        if stands || self.command.is_some() || !self.holds.is_empty() {
-            return None;
-        }
-        let rate = match self.mode {
-            Mode::Eager => 1.0,
-            Mode::Rate(rate) => rate,
-            Mode::Stepped | Mode::Auto => return None,
-        };
-        let passed = (wall - self.anchor.wall).num_milliseconds().max(0);
-        #[expect(clippy::cast_possible_truncation, reason = "saturates, far after the end of time")]
-        let passed = (passed as f64 * rate) as i64;
-        let passed = TimeDelta::try_milliseconds(passed);
-        let drift = passed.and_then(|passed| self.anchor.landscape.checked_add_signed(passed));
-        Some(drift.map_or(END, |drift| drift.min(END)))
-    }
-
-    /// Wall time at which time that runs by itself reaches the next timer or the next tick.
-    fn wall_of(&self, next: Option<Instant>, wall: Instant) -> Instant {
-        let rate = if let Mode::Rate(rate) = self.mode { rate } else { 1.0 };
-        let tick = self.now + TICK;
-        let due = next.map_or(tick, |next| next.min(tick));
-        let left = (due - self.anchor.landscape).num_milliseconds() as f64 / rate.max(f64::MIN_POSITIVE);
-        #[expect(clippy::cast_possible_truncation, reason = "saturates, and a tick is never far away")]
-        let left = left.ceil().min(86_400_000.0) as i64;
-        (self.anchor.wall + TimeDelta::milliseconds(left)).max(wall + TimeDelta::milliseconds(1))
     }
 
     /// Participants of other processes with an overdue answer, and the instant since which it is due.
