@@ -108,9 +108,7 @@ async fn where_time_is_paused_is_shown_on_the_dial() {
     let world = world(Mode::Rate(60.0)).await;
     let (shown, turned) = std::sync::mpsc::channel();
     world.clock.show_on(move |now| _ = shown.send(now));
-    while world.clock.state().now == threads::start() {
-        tokio::task::yield_now().await;
-    }
+    threads::eventually("time runs", async || (world.clock.state().now != threads::start()).then_some(())).await;
     let (code, _) = patch(&world, "", json!({ "paused": true })).await;
     assert_eq!(code, 200);
     let now = world.clock.state().now;

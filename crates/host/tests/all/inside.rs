@@ -22,7 +22,7 @@ use process::transport::full;
 use process::{Context, Exit, Response, Tasks, Transport};
 use tokio::sync::oneshot;
 
-use crate::threads::{World, start};
+use crate::threads::{World, eventually, start};
 
 const WATCH: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses?watch=true";
 
@@ -116,10 +116,11 @@ async fn time_waits_for_what_a_server_of_this_process_has_written() {
     log.append(append).await.expect("appended");
     let (clock, to) = (world.clock.clone(), start() + TimeDelta::hours(2));
     let advanced = tokio::task::spawn(async move { clock.advance(to, TimeDelta::zero()).await });
-    while world.clock.waits_for().participants != ["reader"] {
+    eventually("the clock waits for the reader", async || {
         assert!(!advanced.is_finished(), "time has passed the line");
-        tokio::task::yield_now().await;
-    }
+        (world.clock.waits_for().participants == ["reader"]).then_some(())
+    })
+    .await;
     assert_eq!(world.clock.now(), written);
     server.let_a_line_go();
     assert_eq!(read.next().await, Some(written + TimeDelta::seconds(5)));

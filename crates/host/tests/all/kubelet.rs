@@ -290,9 +290,8 @@ async fn time_is_held_while_a_process_begins_and_after_its_end() {
     kubelet.until("toy-2", is_ready).await;
     kubelet.heard(3).await;
     assert_eq!(*kubelet.holds.lock(), [1, 1, 1], "two ends and a beginning");
-    while !kubelet.world.clock.waits_for().holds.is_empty() {
-        tokio::task::yield_now().await;
-    }
+    let is_free = async || kubelet.world.clock.waits_for().holds.is_empty().then_some(());
+    threads::eventually("the end of the hold", is_free).await;
     kubelet.world.end();
 }
 

@@ -8,7 +8,7 @@ use apimachinery::meta::{DeleteOptions, ObjectMeta};
 use chrono::{DurationRound, TimeDelta};
 use clock::{Clock, SimulatedClock, TimeSource, TimerClass};
 use controller::{Api, ListOptions};
-use host::timekeeper::{CommandError, Mode};
+use host::timekeeper::{CommandError, Decision, Mode};
 use http_body_util::{BodyExt, StreamBody};
 use parking_lot::Mutex;
 use process::activity::PARTICIPANT_HEADER;
@@ -18,7 +18,7 @@ use process::{Context, Exit, Transport};
 use tokio::sync::oneshot;
 
 use crate::threads::slow_head::SlowHead;
-use crate::threads::{World, start};
+use crate::threads::{World, eventually, start};
 
 /// Name and text of every ConfigMap whose name begins with `tick`.
 async fn seen(world: &World) -> Vec<(String, Option<String>)> {
@@ -167,9 +167,7 @@ async fn eager_time_does_the_work_and_leaves_the_calendar_alone() {
     let to = start() + TimeDelta::hours(1);
     world.clock.advance(to, TimeDelta::zero()).await.expect("forwards");
     // The echo is work that is due in five seconds, to which mode eager jumps by itself.
-    while seen(&world).await.iter().any(|(_, echo)| echo.is_none()) {
-        tokio::task::yield_now().await;
-    }
+    eventually("the echo", async || seen(&world).await.iter().all(|(_, echo)| echo.is_some()).then_some(())).await;
     assert_eq!(seen(&world).await, [("tick-27t21-00-00".to_owned(), Some("5".to_owned()))]);
     assert!(world.clock.now() < to + TimeDelta::minutes(30), "the next tick has not come");
     world.end();
@@ -190,9 +188,7 @@ async fn an_instant_that_passed_meanwhile_is_the_present_one() {
     };
     assert_eq!(order(false).await, 409);
     assert_eq!(order(true).await, 200);
-    while world.clock.state().target.is_some() {
-        tokio::task::yield_now().await;
-    }
+    eventually("the end of the command", async || world.clock.state().target.is_none().then_some(())).await;
     assert_eq!(world.clock.now(), now, "time did not move");
     world.end();
 }
@@ -275,22 +271,17 @@ async fn a_delayed_watch_line_delays_time() {
     let clock = world.clock.clone();
     let (to, tick) = (start() + TimeDelta::hours(2), start() + TimeDelta::hours(1));
     let advanced = tokio::task::spawn(async move { clock.advance(to, TimeDelta::zero()).await });
-    while world.clock.now() < tick || world.clock.waits_for().participants != ["echo"] {
+    let decision = eventually("the clock waits for the line", async || {
         assert!(!advanced.is_finished());
-        tokio::task::yield_now().await;
-    }
-    for _ in 0..1000 {
-        assert_eq!(world.clock.now(), tick, "time stands");
-        tokio::task::yield_now().await;
-    }
-    // Between two barriers time waits for no participant.
-    while world.clock.waits_for().participants != ["echo"] {
-        assert!(!advanced.is_finished());
-        tokio::task::yield_now().await;
-    }
+        (world.clock.now() >= tick).then(|| world.decision_waiting_for(&["echo"])).flatten()
+    });
+    assert!(matches!(decision.await, Decision::Wait { .. }));
+    assert_eq!(world.clock.now(), tick);
     open.send_replace(true);
     assert_eq!(advanced.await.expect("no panic"), Ok(to));
-    assert_eq!(seen(&world).await.len(), 2);
+    // If time had passed the delayed line, the first echo would be late. The second one is due after the goal.
+    let (first, second) = ("tick-27t21-00-00".to_owned(), "tick-27t22-00-00".to_owned());
+    assert_eq!(seen(&world).await, [(first, Some("5".to_owned())), (second, None)]);
     world.end();
 }
 
@@ -402,15 +393,15 @@ async fn a_client_that_takes_no_part_is_given_time_to_act() {
         let acted = |seen: &[(String, Option<String>)]| {
             i64::try_from(seen.len()) == Ok(hour) && seen.iter().all(|(_, echo)| echo.is_some())
         };
-        while !acted(&seen(&world).await) {
-            tokio::task::yield_now().await;
-        }
-        for _ in 0..100 {
-            assert_eq!(world.clock.now(), tick, "time stands while the client may act");
-            tokio::task::yield_now().await;
-        }
+        eventually("the client acts", async || acted(&seen(&world).await).then_some(())).await;
+        let decision = eventually("the clock waits", async || world.decision_waiting_for(&[])).await;
+        assert!(matches!(decision, Decision::Wait { .. }), "time stands while the client may act");
+        assert_eq!(world.clock.now(), tick);
         // The response to its last write may be pending, and as much time passes again after it.
-        while world.clock.now() == tick && !advanced.is_finished() {
+        eventually("time goes on", async || {
+            if world.clock.now() != tick || advanced.is_finished() {
+                return Some(());
+            }
             // A participant that owes an answer while wall time passes is dropped for its silence. So only the time for
             // which the clock waits passes, once.
             let due = wall.next_work_timer().filter(|due| *due <= wall.now() + settle);
@@ -418,8 +409,9 @@ async fn a_client_that_takes_no_part_is_given_time_to_act() {
             if let Some(due) = due.filter(|_| state.settled && state.now == tick) {
                 pass(&wall, due - wall.now());
             }
-            tokio::task::yield_now().await;
-        }
+            None
+        })
+        .await;
     }
     assert_eq!(advanced.await.expect("no panic"), Ok(to));
     assert_eq!(seen(&world).await.len(), 3);

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random};
 use eventlog::{EventLog, MemoryLog};
 use futures::future::BoxFuture;
 use generic_apiserver::Foundation;
 use host::clock_service::{Barriers, ClockService};
 use host::kubelet::Logs;
-use host::timekeeper::Mode;
+use host::timekeeper::{Decision, Mode};
 use host::{Host, Parts};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
@@ -24,6 +24,22 @@ use process::reports::ReportsOver;
 use process::transport::full;
 use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
 use tokio::sync::oneshot;
+
+/// Wall time after which a test fails that waits for other threads.
+const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(5);
+
+/// Looks until there is something to see, which other threads do; fails after [`LONGEST_WAIT`].
+pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let wall = Clock::wall();
+    let end = wall.now() + LONGEST_WAIT;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(wall.now() < end, "{what}: not after {} s", LONGEST_WAIT.num_seconds());
+        tokio::task::yield_now().await;
+    }
+}
 
 pub(crate) fn start() -> DateTime<Utc> {
     "2023-07-27T20:00:00Z".parse().expect("an instant")
@@ -36,6 +52,7 @@ pub(crate) struct World {
     pub(crate) host: Host,
     pub(crate) clock: ClockService,
     pub(crate) logs: Logs,
+    log: Arc<dyn EventLog>,
     threads: Vec<(oneshot::Sender<()>, Thread)>,
     reports: Arc<Mutex<BTreeMap<&'static str, usize>>>,
 }
@@ -102,7 +119,7 @@ impl World {
         let host = Host::with(foundation, &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
         host.serve_clock(clock.clone());
         slot.set(host.clone()).expect("set once");
-        Self { host, clock, logs, threads: Vec::new(), reports: Arc::default() }
+        Self { host, clock, logs, log, threads: Vec::new(), reports: Arc::default() }
     }
 
     pub(crate) fn transport(&self) -> Transport {
@@ -147,6 +164,25 @@ impl World {
         });
         self.threads.push((stop, thread));
         is_ready.await.expect("it becomes ready");
+    }
+
+    /// Decision of the clock while it waits for exactly these participants. `None`: it waits for others, or for the line
+    /// counts of servers.
+    pub(crate) fn decision_waiting_for(&self, names: &[&str]) -> Option<Decision> {
+        self.clock.with(|keeper, wall| {
+            if keeper.waits_for(wall).participants != names {
+                return None;
+            }
+            match keeper.decide(self.log.head(), wall) {
+                // Only the clock's driver can request the counts.
+                Decision::Barrier { number, .. } => {
+                    keeper.barrier_failed(number);
+                    None
+                }
+                Decision::Wait { until: None } => None,
+                decision => Some(decision),
+            }
+        })
     }
 
     /// Number of reports that a component has sent to the clock.
