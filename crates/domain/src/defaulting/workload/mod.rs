@@ -13,6 +13,7 @@ mod policies;
 mod secrets;
 mod services;
 mod storage;
+mod webhooks;
 
 use serde_json::{Map, Value, json};
 
@@ -21,6 +22,7 @@ use crate::admission::pods::PREEMPTS;
 pub use self::pods::template;
 pub use self::secrets::secret;
 pub use self::storage::protection;
+pub use self::webhooks::webhooks;
 
 /// Default target utilization of CPU, in percent.
 pub(crate) const DEFAULT_CPU: i64 = 80;

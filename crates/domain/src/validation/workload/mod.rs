@@ -25,6 +25,7 @@ mod services;
 mod tests;
 mod tree;
 mod volumes;
+mod webhooks;
 
 use apimachinery::meta::TextMap;
 
@@ -48,6 +49,7 @@ pub use self::data::{
 pub use self::events::event;
 pub use self::pods::{ephemeral_update, pod, pod_update};
 pub use self::services::{service, service_update};
+pub use self::webhooks::{Url, webhooks};
 
 const MISMATCH: &str = "`selector` does not match template `labels`";
 
