@@ -25,10 +25,10 @@ use process::transport::full;
 use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
 use tokio::sync::oneshot;
 
-/// Wall time after which a test fails that waits for other threads.
+/// Wall time after which a test that waits for other threads fails.
 const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(5);
 
-/// Looks until there is something to see, which other threads do; fails after [`LONGEST_WAIT`].
+/// Repeats `look` until it has a result of what other threads do; fails after [`LONGEST_WAIT`].
 pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let wall = Clock::wall();
     let end = wall.now() + LONGEST_WAIT;
