@@ -12,9 +12,9 @@
 //! answer.
 //!
 //! **Tour.** [`inventory`] CloudProfiles and Shoots of a landscape or of [`manifests`]; [`release`] the release whose rules
-//! apply, [`gates`] its feature gates, [`renamed_fields`] names of
-//! fields in it; [`forecast`] future maintenance, also with other dates and classifications;
-//! [`explain`] reasons for choosing or rejecting a version, and terms; [`versions`] offered versions and their users;
+//! apply, [`gates`] its feature gates, [`renamed_fields`] names of fields in it; [`forecast`] future maintenance, also with
+//! other dates and classifications; [`explain`] reasons for choosing or rejecting a version, and terms; [`versions`] offered
+//! versions and their users;
 //! [`why`] reasons for which a Shoot waits; [`rollout`] effects of a change on nodes. [`upgrade`] the order in which
 //! versions of Gardener's components change, and their compatibility. [`faults`] rows of faults; [`history`] log entries for
 //! display; [`past`] lists as of any instant; [`names`] of clusters, profiles and Shoots; [`read`] trees of the API;

@@ -76,7 +76,10 @@ impl Tally {
                     if !matches!(state.as_str(), operation_state::PROCESSING | operation_state::PENDING) {
                         *self.operations.entry(format!("{kind} {state}")).or_default() += 1;
                     }
-                    if matches!(state.as_str(), operation_state::ERROR | operation_state::FAILED | operation_state::ABORTED) {
+                    if matches!(
+                        state.as_str(),
+                        operation_state::ERROR | operation_state::FAILED | operation_state::ABORTED
+                    ) {
                         self.fail(shoot, format!("{kind} {state}: {}", line.text));
                     }
                 }
