@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use crate::gardener_version::GardenerVersion;
 use crate::upgrade::changes::{has_component, image_tag, is_reconfigured};
 
-use self::Image::{OfGardenlet, OfKubernetes, OfRelease};
 use self::Kind::{ControlPlane, Etcd, EveryNode, System};
+use self::TagSource::{GardenletVersion, KubernetesVersion, ReleaseTable};
 
 /// A component of a Shoot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,13 +71,13 @@ impl Kind {
 
 /// Source of the tag of a component's image.
 #[derive(Clone, Copy)]
-enum Image {
+enum TagSource {
     /// The version of the cluster.
-    OfKubernetes,
+    KubernetesVersion,
     /// The version of gardenlet.
-    OfGardenlet,
+    GardenletVersion,
     /// The tag that the release has for it; `stable` if none is known.
-    OfRelease,
+    ReleaseTable,
 }
 
 /// A row of the table.
@@ -88,7 +88,7 @@ struct Row {
     kind: Kind,
     /// Task of the flow that deploys it.
     task: &'static str,
-    image: Image,
+    image: TagSource,
     /// Condition on the spec.
     condition: fn(&ShootSpec) -> bool,
     /// Feature gate that turns it on; a gate may be older than the release that has the component by default.
@@ -107,7 +107,7 @@ const fn row(
     component: Component,
     name: &'static str,
     kind: Kind,
-    image: Image,
+    image: TagSource,
     condition: fn(&ShootSpec) -> bool,
     task: &'static str,
 ) -> Row {
@@ -145,40 +145,40 @@ impl Row {
 static ROWS: [Row; 22] = {
     use Component::*;
     [
-        row(EtcdMain, "etcd-main", Etcd, OfRelease, always, "Deploying main and events etcd").replicas(1, 3),
-        row(EtcdEvents, "etcd-events", Etcd, OfRelease, always, "Deploying main and events etcd").replicas(1, 3),
-        row(KubeApiserver, "kube-apiserver", ControlPlane, OfKubernetes, always, "Deploying Kubernetes API server")
+        row(EtcdMain, "etcd-main", Etcd, ReleaseTable, always, "Deploying main and events etcd").replicas(1, 3),
+        row(EtcdEvents, "etcd-events", Etcd, ReleaseTable, always, "Deploying main and events etcd").replicas(1, 3),
+        row(KubeApiserver, "kube-apiserver", ControlPlane, KubernetesVersion, always, "Deploying Kubernetes API server")
             .configuration(|spec| json!(spec.kubernetes.kube_api_server)).replicas(2, 3),
-        row(GardenerResourceManager, "gardener-resource-manager", ControlPlane, OfGardenlet, always, "Deploying gardener-resource-manager")
+        row(GardenerResourceManager, "gardener-resource-manager", ControlPlane, GardenletVersion, always, "Deploying gardener-resource-manager")
             .replicas(2, 2),
-        row(OpenTelemetryCollector, "opentelemetry-collector", ControlPlane, OfRelease, always, "Deploying shoot logging stack in Seed")
+        row(OpenTelemetryCollector, "opentelemetry-collector", ControlPlane, ReleaseTable, always, "Deploying shoot logging stack in Seed")
             .gate("OpenTelemetryCollector").observability(),
-        row(KubeScheduler, "kube-scheduler", ControlPlane, OfKubernetes, has_workers, "Deploying Kubernetes scheduler")
+        row(KubeScheduler, "kube-scheduler", ControlPlane, KubernetesVersion, has_workers, "Deploying Kubernetes scheduler")
             .configuration(|spec| json!(spec.kubernetes.kube_scheduler)).restarted(),
-        row(VpaAdmissionController, "vpa-admission-controller", ControlPlane, OfRelease, has_vpa, "Deploying Kubernetes vertical pod autoscaler")
+        row(VpaAdmissionController, "vpa-admission-controller", ControlPlane, ReleaseTable, has_vpa, "Deploying Kubernetes vertical pod autoscaler")
             .configuration(vpa),
-        row(VpaRecommender, "vpa-recommender", ControlPlane, OfRelease, has_vpa, "Deploying Kubernetes vertical pod autoscaler")
+        row(VpaRecommender, "vpa-recommender", ControlPlane, ReleaseTable, has_vpa, "Deploying Kubernetes vertical pod autoscaler")
             .configuration(vpa),
-        row(VpaUpdater, "vpa-updater", ControlPlane, OfRelease, has_vpa, "Deploying Kubernetes vertical pod autoscaler")
+        row(VpaUpdater, "vpa-updater", ControlPlane, ReleaseTable, has_vpa, "Deploying Kubernetes vertical pod autoscaler")
             .configuration(vpa),
-        row(KubeControllerManager, "kube-controller-manager", ControlPlane, OfKubernetes, always, "Deploying Kubernetes controller manager")
+        row(KubeControllerManager, "kube-controller-manager", ControlPlane, KubernetesVersion, always, "Deploying Kubernetes controller manager")
             .configuration(|spec| json!(spec.kubernetes.kube_controller_manager)).restarted(),
-        row(NetworkPlugin, "network-plugin", EveryNode, OfRelease, has_workers, "Deploying shoot network plugin")
+        row(NetworkPlugin, "network-plugin", EveryNode, ReleaseTable, has_workers, "Deploying shoot network plugin")
             .configuration(|spec| json!(spec.networking.as_ref().map(|networking| &networking.provider_config))),
-        row(CoreDns, "coredns", System, OfRelease, has_workers, "Deploying CoreDNS system component")
+        row(CoreDns, "coredns", System, ReleaseTable, has_workers, "Deploying CoreDNS system component")
             .configuration(|spec| json!(spec.system_components)).replicas(2, 2),
-        row(NodeLocalDns, "node-local-dns", EveryNode, OfRelease, has_node_local_dns, "Reconcile node-local-dns system component"),
-        row(MetricsServer, "metrics-server", System, OfRelease, has_workers, "Deploying metrics-server system component"),
-        row(VpnShoot, "vpn-shoot", System, OfRelease, has_workers, "Deploying vpn-shoot system component"),
-        row(NodeProblemDetector, "node-problem-detector", EveryNode, OfRelease, has_workers, "Deploying node-problem-detector system component"),
-        row(KubeProxy, "kube-proxy", EveryNode, OfKubernetes, has_kube_proxy, "Deploying kube-proxy system component"),
-        row(ApiserverProxy, "apiserver-proxy", EveryNode, OfRelease, has_workers, "Deploying apiserver-proxy"),
-        row(NodeExporter, "node-exporter", EveryNode, OfRelease, has_workers, "Deploying node-exporter"),
-        row(MachineControllerManager, "machine-controller-manager", ControlPlane, OfRelease, has_workers, "Deploying machine-controller-manager")
+        row(NodeLocalDns, "node-local-dns", EveryNode, ReleaseTable, has_node_local_dns, "Reconcile node-local-dns system component"),
+        row(MetricsServer, "metrics-server", System, ReleaseTable, has_workers, "Deploying metrics-server system component"),
+        row(VpnShoot, "vpn-shoot", System, ReleaseTable, has_workers, "Deploying vpn-shoot system component"),
+        row(NodeProblemDetector, "node-problem-detector", EveryNode, ReleaseTable, has_workers, "Deploying node-problem-detector system component"),
+        row(KubeProxy, "kube-proxy", EveryNode, KubernetesVersion, has_kube_proxy, "Deploying kube-proxy system component"),
+        row(ApiserverProxy, "apiserver-proxy", EveryNode, ReleaseTable, has_workers, "Deploying apiserver-proxy"),
+        row(NodeExporter, "node-exporter", EveryNode, ReleaseTable, has_workers, "Deploying node-exporter"),
+        row(MachineControllerManager, "machine-controller-manager", ControlPlane, ReleaseTable, has_workers, "Deploying machine-controller-manager")
             .restarted(),
-        row(ClusterAutoscaler, "cluster-autoscaler", ControlPlane, OfRelease, is_autoscaled, "Deploying cluster autoscaler")
+        row(ClusterAutoscaler, "cluster-autoscaler", ControlPlane, ReleaseTable, is_autoscaled, "Deploying cluster autoscaler")
             .configuration(|spec| json!(spec.kubernetes.cluster_autoscaler)).restarted(),
-        row(IstioBasicAuthServer, "istio-basic-auth-server", ControlPlane, OfRelease, always, "Reconciling Plutono for Shoot in Seed for the monitoring stack")
+        row(IstioBasicAuthServer, "istio-basic-auth-server", ControlPlane, ReleaseTable, always, "Reconciling Plutono for Shoot in Seed for the monitoring stack")
             .observability(),
     ]
 };
@@ -281,9 +281,9 @@ impl Component {
     /// Returns the tag of its image as a gardenlet of this version deploys it.
     pub fn image_tag(self, spec: &ShootSpec, gardenlet: &str) -> String {
         match self.row().image {
-            OfKubernetes => format!("v{}", spec.kubernetes.version),
-            OfGardenlet => gardenlet.to_owned(),
-            OfRelease => GardenerVersion::parse(gardenlet)
+            KubernetesVersion => format!("v{}", spec.kubernetes.version),
+            GardenletVersion => gardenlet.to_owned(),
+            ReleaseTable => GardenerVersion::parse(gardenlet)
                 .and_then(|version| image_tag(self.name(), &version, &spec.kubernetes.version))
                 .unwrap_or("stable")
                 .to_owned(),

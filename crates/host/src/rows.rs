@@ -26,6 +26,9 @@ use crate::timing_object::TimingStrategy;
 use crate::tokens::Tokens;
 use crate::webhook_kinds::WebhookStrategy;
 
+/// Returns true for the rows that a [`Register`] is for.
+type Condition = fn(&ResourceInfo) -> bool;
+
 /// Registers the resource of a row.
 type Register = fn(Builder, &ResourceInfo, &garden::Rules) -> Builder;
 
@@ -35,7 +38,7 @@ type Register = fn(Builder, &ResourceInfo, &garden::Rules) -> Builder;
 /// are: Cluster objects, which define the existing clusters; the Clock, which sets the mode of time; Faults; the Timing;
 /// roles and their bindings; the kinds of gardener-operator, which its webhooks validate upstream; and the Cluster
 /// objects of extensions: three long texts, of which mostly a few words change.
-const OWN: &[(fn(&ResourceInfo) -> bool, Register)] = &[
+const OWN: &[(Condition, Register)] = &[
     (ResourceInfo::describes::<terrarium::Cluster>, |to, row, _| to.resource::<terrarium::Cluster>(row, Generic)),
     (ResourceInfo::describes::<terrarium::Clock>, |to, row, _| to.resource::<terrarium::Clock>(row, ClockStrategy)),
     (ResourceInfo::describes::<terrarium::Fault>, |to, row, _| to.resource::<terrarium::Fault>(row, FaultStrategy)),

@@ -34,6 +34,20 @@ check() {
   fi
 }
 
+# watched TEXT ARGUMENTS…: prints the lines of `kubectl ARGUMENTS… --watch` up to the first that contains TEXT, and ends the watch.
+watched() {
+  local text=$1 line lines pid
+  shift
+  exec {lines}< <(exec timeout 400 "$kubectl" --kubeconfig "$shoot" --namespace "$space" "$@" --watch 2>&1)
+  pid=$!
+  while read -r line <&"$lines"; do
+    printf '%s\n' "$line"
+    [[ $line == *"$text"* ]] && break
+  done
+  kill "$pid" 2>/dev/null
+  exec {lines}<&-
+}
+
 cat >map.yaml <<'Y'
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: a1, labels: {app: zz}}, data: {a: "1", b: "2"}}
@@ -183,8 +197,8 @@ check "$area" events 'd1' k events --for deployment/d1
 check "$area" 'get events' 'ScalingReplicaSet' k get events
 
 area=watch
-check "$area" 'get --watch' 'c1' timeout 3 "$kubectl" --kubeconfig "$shoot" -n "$space" get configmaps --watch --request-timeout=2s
-check "$area" 'get NAME --watch' 'c1' timeout 3 "$kubectl" --kubeconfig "$shoot" -n "$space" get configmap c1 --watch --request-timeout=2s
+check "$area" 'get --watch' 'c1' watched c1 get configmaps
+check "$area" 'get NAME --watch' 'c1' watched c1 get configmap c1
 check "$area" 'wait for a condition' 'condition met' k wait --for=condition=Available deployment/d1 --timeout=300s
 check "$area" 'wait for a JSONPath' 'condition met' k wait '--for=jsonpath={.data.k}=c1' configmap/c1 --timeout=300s
 check "$area" 'wait, in vain' '!timed out' k wait '--for=jsonpath={.data.k}=zz' configmap/c1 --timeout=1s
