@@ -14,7 +14,8 @@ use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, Utc};
 use clock::Clock;
 use controller::{Api, Change, ListOptions, Reflector, Store};
-use domain::versions::{Expirable, Version};
+use domain::release::NEWEST;
+use domain::versions::{Expirable, Moment, State, Version};
 use parking_lot::Mutex;
 use process::Context;
 use serde::Serialize;
@@ -537,10 +538,21 @@ fn machine_images(profile: &CloudProfile, now: DateTime<Utc>) -> Vec<String> {
     images.collect()
 }
 
-/// Formats an offered version: `1.26.4 deprecated, expires 2023-07-28T00:00:00Z`; `expired` after that date.
+/// Formats an offered version: `1.26.4 deprecated, expires 2023-07-28T00:00:00Z`; `expired` after that date. A version with
+/// a life cycle has the classification and the expiration of its stages.
 fn offered(entry: &impl Expirable, now: DateTime<Utc>) -> String {
-    let classification = entry.classification().map(|text| format!(" {text}")).unwrap_or_default();
-    let expires = entry.expiration_date().map(|date| {
+    let (classification, expiration) = if entry.stages().is_empty() {
+        (entry.classification().map(str::to_owned), entry.expiration_date())
+    } else {
+        // Only releases with stages store them.
+        let rules = Moment::new(now, NEWEST);
+        let (state, expiration) = (rules.state(entry), rules.expiration(entry));
+        // The date says it, too.
+        let is_told = state == State::Expired && expiration.is_some();
+        ((!is_told).then(|| state.to_string()), expiration)
+    };
+    let classification = classification.map(|text| format!(" {text}")).unwrap_or_default();
+    let expires = expiration.map(|date| {
         let verb = if date < now { "expired" } else { "expires" };
         format!(", {verb} {}", ops::show(date))
     });
@@ -606,5 +618,32 @@ mod tests {
         ] {
             assert_eq!(offered(&entry, now.parse().expect("an instant")), told);
         }
+    }
+
+    #[test]
+    fn a_version_with_a_life_cycle_has_the_stage_of_the_instant() {
+        let entry = |stages: serde_json::Value| -> api::core::ExpirableVersion {
+            let tree = serde_json::json!({ "version": "1.35.4", "lifecycle": stages });
+            serde_json::from_value(tree).expect("a version")
+        };
+        let whole = entry(serde_json::json!([
+            { "classification": "preview", "startTime": "2026-08-01T00:00:00Z" },
+            { "classification": "supported", "startTime": "2026-09-01T00:00:00Z" },
+            { "classification": "deprecated", "startTime": "2026-10-01T00:00:00Z" },
+            { "classification": "expired", "startTime": "2026-11-01T00:00:00Z" },
+        ]));
+        for (now, told) in [
+            ("2026-07-31T00:00:00Z", "1.35.4 unavailable, expires 2026-11-01T00:00:00Z"),
+            ("2026-08-15T00:00:00Z", "1.35.4 preview, expires 2026-11-01T00:00:00Z"),
+            ("2026-09-15T00:00:00Z", "1.35.4 supported, expires 2026-11-01T00:00:00Z"),
+            ("2026-10-31T20:00:00Z", "1.35.4 deprecated, expires 2026-11-01T00:00:00Z"),
+            ("2026-11-02T00:00:00Z", "1.35.4, expired 2026-11-01T00:00:00Z"),
+        ] {
+            assert_eq!(offered(&whole, now.parse().expect("an instant")), told);
+        }
+        let now = "2026-09-15T00:00:00Z".parse().expect("an instant");
+        let supported = entry(serde_json::json!([{ "classification": "supported" }]));
+        assert_eq!(offered(&supported, now), "1.35.4 supported");
+        assert_eq!(offered(&entry(serde_json::json!([{ "classification": "expired" }])), now), "1.35.4 expired");
     }
 }
