@@ -13,7 +13,7 @@ use clock::Random;
 use controller::Error;
 use domain::profile::Profile;
 use domain::release::{NEWEST, Release};
-use domain::skew::GardenerVersion;
+use domain::skew::{GardenerVersion, releases};
 use domain::versions;
 use domain::worker_pool::StoredKeys;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
@@ -104,7 +104,7 @@ impl View {
 
     /// Returns the release of the running Gardener, whose rules forecasts use.
     pub fn release(&self) -> Release {
-        GardenerVersion::parse(&self.gardener).map_or(NEWEST, |it| release::rules_of(&it))
+        GardenerVersion::parse(&self.gardener).map_or(NEWEST, |it| releases::rules_of(&it))
     }
 
     /// Returns path and query of the page.

@@ -232,6 +232,7 @@ mod tests {
         assert_eq!(printed(&["--build"]), "gardener-scheduler 0123");
         assert_eq!(printed(&["--version"]), "Gardener v1.120.0");
         assert_eq!(printed(&["--version", "--gardener-version", "v1.121.3"]), "Gardener v1.121.3");
+        assert_eq!(printed(&["--version", "--gardener-version", "1.150"]), "Gardener v1.150.0");
     }
 
     #[test]

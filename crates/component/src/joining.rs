@@ -8,6 +8,7 @@
 //!
 //! A broken connection ends nothing: the process answers 503 until the host can be reached.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ use chrono::TimeDelta;
 use clap::Args;
 use clock::{Clock, TimerClass};
 use controller::{Api, Error, ListOptions, WatchEvent};
+use domain::skew::GardenerVersion;
 use domain::skew::releases::EMULATED;
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
@@ -58,7 +60,7 @@ pub struct Arguments {
     #[arg(long, value_name = "HOST:PORT", requires = "kubeconfig")]
     join: Option<String>,
     /// Emulated version
-    #[arg(long, value_name = "V", default_value = EMULATED)]
+    #[arg(long, value_name = "V", default_value = EMULATED, value_parser = completed)]
     gardener_version: String,
     /// Name of this process, as that of a pod [default: the component's and the machine's]
     #[arg(long, value_name = "NAME", requires = "kubeconfig")]
@@ -94,6 +96,12 @@ impl Arguments {
     pub fn add_flags(&mut self, flags: impl IntoIterator<Item = String>) {
         self.flags.extend(flags);
     }
+}
+
+/// Adds a missing patch to a version of Gardener; the host refuses other texts.
+fn completed(text: &str) -> Result<String, Infallible> {
+    let version = GardenerVersion::parse(text).filter(|version| !version.has_patch());
+    Ok(version.map_or_else(|| text.to_owned(), |version| format!("v{}", version.completed())))
 }
 
 /// Runs a component that joins, as this process.

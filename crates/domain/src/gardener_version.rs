@@ -41,6 +41,27 @@ impl GardenerVersion {
         Self { major, minor, patch, text: format!("{major}.{minor}.{patch}") }
     }
 
+    /// True if the text has a patch.
+    pub fn has_patch(&self) -> bool {
+        self.numbers().matches('.').count() > 1
+    }
+
+    /// Returns the version with a patch in its text: `1.150` becomes `1.150.0`, `1.150-dev` becomes `1.150.0-dev`.
+    #[must_use]
+    pub fn completed(self) -> Self {
+        if self.has_patch() {
+            return self;
+        }
+        let numbers = self.numbers();
+        let text = format!("{numbers}.{}{}", self.patch, &self.text[numbers.len()..]);
+        Self { text, ..self }
+    }
+
+    /// Text of the numbers, without suffix.
+    fn numbers(&self) -> &str {
+        self.text.split(['-', '+', '~']).next().unwrap_or_default()
+    }
+
     /// Returns the same version with another text.
     pub(crate) fn shown_as(self, text: &str) -> Self {
         Self { text: text.to_owned(), ..self }

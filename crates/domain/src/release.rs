@@ -21,5 +21,8 @@ pub use apimachinery::release::{Release, Releases};
 /// The release of the requirements documents: the default of a landscape.
 pub const DOCUMENTED: Release = Release(120);
 
+/// The oldest release whose fields and resources are known. Earlier releases are served by the same rules.
+pub const OLDEST: Release = Release(80);
+
 /// The newest release whose rules are known. Later releases are served by the same rules.
 pub const NEWEST: Release = Release(149);

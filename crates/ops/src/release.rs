@@ -21,16 +21,14 @@ use api::core::Shoot;
 use api::kubernetes::coordination::Lease;
 use api::operator::Garden;
 use controller::{Api, ListOptions};
-use domain::release::{NEWEST, Release};
-use domain::skew::{GardenerVersion, lease, releases};
+use domain::release::Release;
+use domain::skew::releases::{self, rules_of, unknown_release};
+use domain::skew::{GardenerVersion, lease};
 use process::Context;
 use serde_json::{Value, json};
 
 use crate::names::name_of;
 use crate::spelling::{first_of, plural};
-
-/// Oldest release whose fields and resources are known.
-const OLDEST: Release = Release(80);
 
 /// Keyword for the newest release with known rules.
 pub const NEWEST_WORD: &str = "newest";
@@ -38,7 +36,7 @@ pub const NEWEST_WORD: &str = "newest";
 /// Maximum number of versions of Shoots that are listed; the others are counted.
 const TOLD: usize = 4;
 
-/// Reads `newest`, `v1.149` or `1.149.0`.
+/// Reads `newest`, `v1.149` or `1.149.0`; a version without a patch gets `.0`.
 ///
 /// # Errors
 /// The text is neither.
@@ -47,6 +45,7 @@ pub fn parse(text: &str) -> Result<GardenerVersion, String> {
         return Ok(releases::newest());
     }
     GardenerVersion::parse(text)
+        .map(GardenerVersion::completed)
         .ok_or_else(|| format!("`{text}` is neither `{NEWEST_WORD}` nor a version of Gardener as v1.149 or 1.120.0"))
 }
 
@@ -63,31 +62,6 @@ pub async fn running(context: &Context) -> Result<Option<String>, controller::Er
     let mut gardens = gardens.unwrap_or_default().into_iter();
     landscape.garden = gardens.find_map(|garden| Some(garden.status.gardener?.version));
     Ok(landscape.gardener().map(str::to_owned))
-}
-
-/// Returns the release whose rules apply to a version: the nearest one with known rules.
-pub fn rules_of(version: &GardenerVersion) -> Release {
-    version.served_release().clamp(OLDEST, NEWEST)
-}
-
-/// True if a version is a later patch than the newest known one of its minor. The rules of the minor apply to it, as far as
-/// they are known.
-fn is_unknown_patch(version: &GardenerVersion) -> bool {
-    let (major, minor) = version.minor();
-    let newest = releases::first_release(minor).filter(|_| major == 1);
-    newest.is_some_and(|(_, newest)| version.full() > newest.full())
-}
-
-/// Returns a text about a version that is not known; `None` for a known one.
-pub fn unknown(version: &GardenerVersion) -> Option<String> {
-    let release = rules_of(version);
-    let is_known = version.minor() == (1, u64::from(release.0)) && !is_unknown_patch(version);
-    (!is_known).then(|| format!("Gardener v{version} is not known here: rules of {release} apply"))
-}
-
-/// Returns a text about a version whose minor is known, and whose patch is not; `None` for other versions.
-pub fn unknown_patch(version: &GardenerVersion) -> Option<String> {
-    unknown(version).filter(|_| is_unknown_patch(version))
 }
 
 /// A version whose rules answer a question, and the way it was chosen.
@@ -151,7 +125,7 @@ impl Chosen {
 
     /// Notes about the release, the way it was chosen, and inconsistencies; none for a landscape's own known release.
     pub fn notes(&self) -> Vec<String> {
-        if matches!(self.reason, Reason::Landscape(_)) && unknown(&self.version).is_none() {
+        if matches!(self.reason, Reason::Landscape(_)) && unknown_release(&self.version).is_none() {
             return Vec::new();
         }
         let mut lines = vec![self.to_string()];
@@ -193,7 +167,7 @@ impl Chosen {
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let version = &self.version;
-        f.write_str(&unknown(version).unwrap_or_else(|| format!("rules of Gardener v{version}")))?;
+        f.write_str(&unknown_release(version).unwrap_or_else(|| format!("rules of Gardener v{version}")))?;
         match &self.reason {
             Reason::Asked => f.write_str(", as --gardener-version says")?,
             Reason::Landscape(name) => write!(f, ", that of landscape {name}")?,
@@ -261,7 +235,7 @@ mod tests {
             Some("v1.120"),
             &["v1.136.2"],
             120,
-            &["rules of Gardener v1.120, as --gardener-version says; the manifests say v1.136.2 (1 Shoot)"],
+            &["rules of Gardener v1.120.0, as --gardener-version says; the manifests say v1.136.2 (1 Shoot)"],
         );
         check(Some("newest"), &["v1.149.0"], 149, &["rules of Gardener v1.149.3, as --gardener-version says"]);
     }
@@ -272,7 +246,7 @@ mod tests {
             Some("1.999"),
             &[],
             149,
-            &["Gardener v1.999 is not known here: rules of v1.149 apply, as --gardener-version says"],
+            &["Gardener v1.999.0 is not known here: rules of v1.149 apply, as --gardener-version says"],
         );
         check(
             None,
@@ -306,7 +280,7 @@ mod tests {
             Some("v0.149"),
             &[],
             80,
-            &["Gardener v0.149 is not known here: rules of v1.80 apply, as --gardener-version says"],
+            &["Gardener v0.149.0 is not known here: rules of v1.80 apply, as --gardener-version says"],
         );
         check(
             Some("2.149.0"),

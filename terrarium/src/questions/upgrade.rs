@@ -6,11 +6,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use domain::profile::Profile;
-use domain::skew::releases::unknown_release;
+use domain::skew::releases::{is_unknown_minor, unknown_newer_release};
 use domain::skew::start_up::violation_text;
 use domain::skew::{Component, GardenerVersion, violations};
 use domain::upgrade::Step;
-use ops::release::unknown_patch;
 use ops::spelling::{counted, first_of, plural};
 use ops::upgrade::fleet::{Fleet, plan as plans};
 use ops::upgrade::skew::name_of;
@@ -129,14 +128,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 /// Refuses a version that is newer than every known release; with `force`, and for an unknown patch of a known release,
 /// prints a note on the rules that apply.
 fn must_be_known(to: &GardenerVersion, force: bool, output: &mut Output) -> Result<(), Failure> {
-    match unknown_release(to) {
-        Some(text) if !force => return Err(Failure::input(text, "plan by these rules with --force")),
-        text => {
-            if let Some(text) = text.or_else(|| unknown_patch(to)) {
-                output.note(&format!("note: {text}"));
-            }
-        }
+    let to = to.clone().completed();
+    let Some(text) = unknown_newer_release(&to) else { return Ok(()) };
+    if is_unknown_minor(&to) && !force {
+        return Err(Failure::input(text, "plan by these rules with --force"));
     }
+    output.note(&format!("note: {text}"));
     Ok(())
 }
 

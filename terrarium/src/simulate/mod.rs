@@ -23,7 +23,7 @@ use controller::Api;
 use domain::profile::Profile;
 use domain::release::Release;
 use domain::skew::GardenerVersion;
-use domain::skew::releases::check_gate;
+use domain::skew::releases::{check_gate, rules_of, unknown_release};
 use domain::validation::shoot::Gates;
 use domain::versions::Moment;
 use landscape::preset::{self, Preset};
@@ -40,7 +40,6 @@ use crate::output::{Form, Output};
 use crate::progress::{Goal, Progress};
 use ops::instant::{self, When};
 use ops::manifests::{Manifest, Origin};
-use ops::release::{rules_of, unknown};
 use ops::rollout::Hashing;
 use ops::show;
 use ops::spelling::plural;
@@ -130,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let asked_start = arguments.start_time.map(|when| when.behind(clock::Clock::wall().now()));
     let mut gates = Vec::new();
     let (given, version, usual_start) = if is_demo {
-        if let Some(text) = asked.and_then(unknown) {
+        if let Some(text) = asked.and_then(unknown_release) {
             output.note(&format!("note: {text}"));
         }
         let version = asked.map_or_else(|| GARDENER_VERSION.to_owned(), |asked| full(asked, rules_of(asked)));

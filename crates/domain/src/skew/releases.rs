@@ -7,6 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use super::GardenerVersion;
 use crate::profile::Profile;
+use crate::release::{NEWEST, OLDEST, Release};
 use crate::versions::{Version, normalize};
 
 /// Version of Gardener that is emulated by default.
@@ -130,16 +131,35 @@ pub fn newest() -> GardenerVersion {
     GardenerVersion::release(1, minor, patch)
 }
 
-/// Returns a text about a release that is newer than every known one, with the minor whose rules are applied. `None`:
-/// its minor is known, or older than the tables.
+/// Returns the release whose rules apply to a version: the nearest one with known rules.
+pub fn rules_of(gardener: &GardenerVersion) -> Release {
+    gardener.served_release().clamp(OLDEST, NEWEST)
+}
+
+/// True if a version has a later minor than every known release.
+pub fn is_unknown_minor(gardener: &GardenerVersion) -> bool {
+    gardener.minor() > newest().minor()
+}
+
+/// True if a version is a later patch than the newest known one of its minor. The rules of the minor apply to it, as far as
+/// they are known.
+fn is_unknown_patch(gardener: &GardenerVersion) -> bool {
+    let (major, minor) = gardener.minor();
+    let newest = first_release(minor).filter(|_| major == 1);
+    newest.is_some_and(|(_, newest)| gardener.full() > newest.full())
+}
+
+/// Returns a text about a version that is not known, with the release whose rules apply; `None` for a known one.
 pub fn unknown_release(gardener: &GardenerVersion) -> Option<String> {
-    let newest = newest();
-    let (major, minor) = newest.minor();
-    (gardener.minor() > newest.minor()).then(|| {
-        format!(
-            "Gardener v{gardener} is newer than v{newest}, the newest known release: rules of v{major}.{minor} apply"
-        )
-    })
+    let release = rules_of(gardener);
+    let is_known = gardener.minor() == (1, u64::from(release.0)) && !is_unknown_patch(gardener);
+    (!is_known).then(|| format!("Gardener v{gardener} is not known here: rules of {release} apply"))
+}
+
+/// Returns the text of [`unknown_release`] about a version that is newer than the known ones of its minor, or than all;
+/// `None` also for a version that is too old: version skew and the upgrade order have the same rules there.
+pub fn unknown_newer_release(gardener: &GardenerVersion) -> Option<String> {
+    unknown_release(gardener).filter(|_| is_unknown_minor(gardener) || is_unknown_patch(gardener))
 }
 
 /// Number of minors that get fixes, the newest one included.
@@ -434,15 +454,43 @@ mod tests {
         assert_eq!(at("2030-01-01").as_deref(), Some("149 2026-08-13"));
     }
 
+    /// A version, the release whose rules apply, and whether the version is newer than the known ones.
     #[test]
-    fn minors_without_a_release_are_judged_by_the_newest() {
-        for known in ["v1.38.0", "v1.120.0", "v1.149.9", "v1.149.0-dev"] {
+    fn unknown_versions_have_the_rules_of_the_nearest_release() {
+        for known in ["v1.80.0", "v1.90.7", "v1.120.4", "v1.149.3", "v1.149.0-dev"] {
             assert_eq!(unknown_release(&version(known)), None, "{known}");
+            assert_eq!(unknown_newer_release(&version(known)), None, "{known}");
         }
-        for (unknown, shown) in [("v1.150.0", "v1.150.0"), ("1.999", "v1.999"), ("v2.0.0", "v2.0.0")] {
-            let text =
-                format!("Gardener {shown} is newer than v1.149.3, the newest known release: rules of v1.149 apply");
-            assert_eq!(unknown_release(&version(unknown)), Some(text));
+        for (unknown, rules, is_newer) in [
+            ("v1.150.0", "v1.149", true),
+            ("v1.999", "v1.149", true),
+            ("v2.0.0", "v1.149", true),
+            ("v1.149.4", "v1.149", true),
+            ("v1.120.5", "v1.120", true),
+            ("v1.79.9", "v1.80", false),
+            ("v0.149.0", "v1.80", false),
+        ] {
+            let text = Some(format!("Gardener {unknown} is not known here: rules of {rules} apply"));
+            assert_eq!(unknown_release(&version(unknown)), text);
+            assert_eq!(unknown_newer_release(&version(unknown)), text.filter(|_| is_newer), "{unknown}");
+        }
+        let minors = ["v1.149.9", "v1.150.0", "v2.0.0"].map(|text| is_unknown_minor(&version(text)));
+        assert_eq!(minors, [false, true, true]);
+    }
+
+    #[test]
+    fn versions_get_the_patch_that_they_lack() {
+        for (text, expected) in [
+            ("v1.150", "1.150.0"),
+            ("1.999", "1.999.0"),
+            ("v1.150-dev", "1.150.0-dev"),
+            ("v1.149.3", "1.149.3"),
+            ("1.149.0-dev.1", "1.149.0-dev.1"),
+            ("v1.150-dev.1.2", "1.150.0-dev.1.2"),
+        ] {
+            let version = version(text);
+            assert_eq!(version.clone().completed().to_string(), expected, "{text}");
+            assert_eq!(version.clone().completed(), version, "{text}");
         }
     }
 

@@ -22,7 +22,7 @@ use domain::versions::Version;
 /// `key COMPONENT KIND PATH`, a key of a configuration file;
 /// `image COMPONENT VERSION`, tag of an image for a Kubernetes version;
 /// `released`, day and newest patch;
-/// `known`, note on a release that is newer than the tables;
+/// `known`, note on a release that is not known;
 /// `note TEXT`, number of rows of the minor's notes with the text.
 const TABLE: &str = "
 120 | gate gardenlet DoNotCopyBackupCredentials=true               | unrecognized feature gate: DoNotCopyBackupCredentials
@@ -108,8 +108,8 @@ const TABLE: &str = "
 149 | released                                                     | 2026-08-13 1.149.3
 150 | released                                                     | -
 149 | known                                                        | -
-150 | known                                                        | Gardener v1.150.0 is newer than v1.149.3, the newest known release: rules of v1.149 apply
-999 | known                                                        | Gardener v1.999.0 is newer than v1.149.3, the newest known release: rules of v1.149 apply
+150 | known                                                        | Gardener v1.150.0 is not known here: rules of v1.149 apply
+999 | known                                                        | Gardener v1.999.0 is not known here: rules of v1.149 apply
 122 | note enableStaticTokenKubeconfig                             | 1
 123 | note globallyEnabled                                         | 1
 124 | note BackupBucket spec.secretRef                             | 1

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
 use domain::skew::notes::{self, Noted};
-use domain::skew::releases::unknown_release;
+use domain::skew::releases::unknown_newer_release;
 use domain::skew::start_up::{stays_refused, violation_text};
 use domain::skew::{Component, GardenerVersion, Instance, Landscape, Rule, violations};
 use domain::upgrade::{self, NoPlan, Plan, Step};
@@ -26,16 +26,12 @@ use self::components::Crash;
 use self::fleet::Fleet;
 use self::minors::Minor;
 use crate::Error;
-use crate::release::unknown_patch;
 
-/// Returns the target with a patch version.
+/// Returns the target with a patch version: one without has the highest of its minor in the fleet, else `.0`.
 pub fn target(to: &GardenerVersion, fleet: &Fleet) -> GardenerVersion {
-    let (major, minor, patch) = to.full();
-    let says_patch = to.to_string().split(['-', '+', '~']).next().is_some_and(|text| text.split('.').count() == 3);
-    if says_patch {
-        return to.clone();
-    }
-    fleet.highest_of((major, minor)).unwrap_or_else(|| GardenerVersion::release(major, minor, patch))
+    let highest = || fleet.highest_of(to.minor()).unwrap_or_else(|| to.clone());
+    let target = if to.has_patch() { to.clone() } else { highest() };
+    target.completed()
 }
 
 /// A legal order, with the processes that do not start.
@@ -219,7 +215,7 @@ impl Planned {
             violated: violated(&fleet.landscape),
             left: violated(&end).iter().map(|found| format!("no step resolves {found}")).collect(),
             notes: noted,
-            unknown_release: unknown_release(&target).or_else(|| unknown_patch(&target)),
+            unknown_release: unknown_newer_release(&target),
             fleet,
             resolved,
             not_started,
@@ -342,6 +338,22 @@ mod tests {
             exit_code: if rule.is_some() { 3 } else { 1 },
             line: line.to_owned(),
             restarts: 4,
+        }
+    }
+
+    #[test]
+    fn a_target_gets_the_patch_that_it_lacks() {
+        for (running, to, expected) in [
+            ("v1.150", "v1.150", "1.150.0"),
+            ("v1.150", "v1.151", "1.151.0"),
+            ("v1.149.2", "v1.149", "1.149.2"),
+            ("v1.149.2", "v1.149.0", "1.149.0"),
+            ("v1.149.2", "v1.999-dev", "1.999.0-dev"),
+        ] {
+            let mut fleet = Fleet::default();
+            fleet.landscape.instances = vec![Instance::new(Component::Apiserver, running)];
+            let to = GardenerVersion::parse(to).expect("a version");
+            assert_eq!(target(&to, &fleet).to_string(), expected, "{running} {to}");
         }
     }
 

@@ -9,6 +9,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use controller::push_query;
 use domain::garden::components::Program;
+use domain::skew::releases::rules_of;
 use generic_apiserver::AGES_AT;
 use process::Transport;
 use serde_json::{Value, json};
@@ -18,7 +19,6 @@ use super::table::{Front, Table};
 use crate::failure::Failure;
 use crate::output::Output;
 use ops::names::clusters::NamedCluster;
-use ops::release::rules_of;
 use ops::renamed_fields;
 use ops::upgrade::components::version_of;
 

@@ -11,7 +11,6 @@ use clock::Clock;
 use domain::skew::{GardenerVersion, releases};
 use landscape::preset::Preset;
 use ops::instant::When;
-use ops::release::unknown;
 
 use super::Arguments;
 use crate::failure::Failure;
@@ -109,7 +108,7 @@ impl Arguments {
     pub(super) fn unknown_release(&self, facts: Option<&Facts>) -> Option<String> {
         let version = facts.map_or_else(|| self.new_gardener_version(), |facts| facts.gardener().to_owned());
         let version = GardenerVersion::parse(&version)?;
-        releases::unknown_release(&version).or_else(|| unknown(&version))
+        releases::unknown_release(&version)
     }
 
     /// Kubernetes version of a new landscape, without `v`.
@@ -205,7 +204,10 @@ impl Arguments {
     /// Refuses a flag that contradicts the landscape's creation parameters.
     fn contradiction(&self, facts: &Facts) -> Result<(), Failure> {
         let flags = [
-            ("--gardener-version", self.asked_gardener_version().is_some_and(|it| it != facts.gardener_version)),
+            (
+                "--gardener-version",
+                self.asked_gardener_version().is_some_and(|it| !is_same_version(&it, &facts.gardener_version)),
+            ),
             (
                 "--kubernetes-version",
                 self.settings
@@ -239,6 +241,32 @@ impl Arguments {
                     self.which.hint("terrarium down --purge")
                 ),
             )),
+        }
+    }
+}
+
+/// True if two texts are the same version of Gardener: earlier landscapes have versions without `v` or patch.
+fn is_same_version(one: &str, other: &str) -> bool {
+    let shown = |text: &str| GardenerVersion::parse(text).map(|version| version.completed().to_string());
+    one == other || shown(one).is_some_and(|one| Some(one) == shown(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_the_same_without_its_patch() {
+        for (one, other, expected) in [
+            ("v1.150.0", "v1.150", true),
+            ("v1.120.0", "1.120.0", true),
+            ("v1.150.0-dev", "v1.150-dev", true),
+            ("v1.150.0", "v1.150.1", false),
+            ("v1.150.0", "v1.150.0-dev", false),
+            ("odd", "odd", true),
+            ("odd", "v1.150.0", false),
+        ] {
+            assert_eq!(is_same_version(one, other), expected, "{one} {other}");
         }
     }
 }

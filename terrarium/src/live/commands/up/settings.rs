@@ -177,9 +177,10 @@ impl Settings {
     }
 }
 
-/// Checks that a text is `newest` or a version of Gardener, and returns it unchanged.
+/// Returns `newest` unchanged, and a version of Gardener with `v` and patch.
 fn gardener_version(text: &str) -> Result<String, String> {
-    ops::release::parse(text).map(|_| text.to_owned())
+    let version = ops::release::parse(text)?;
+    Ok(if text == ops::release::NEWEST_WORD { text.to_owned() } else { format!("v{version}") })
 }
 
 /// Command with only the flags; the environment is ignored.
@@ -261,6 +262,20 @@ mod tests {
         let start = Settings { start_time: Some("2022-11-01".parse().expect("a day")), ..Settings::default() };
         check("start-time: 2022-11-01\n", Ok(start.clone()));
         check("start-time: 2022-11-01T00:00:00Z\n", Ok(start));
+    }
+
+    #[test]
+    fn a_version_of_gardener_gets_its_patch() {
+        for (given, expected) in [
+            ("v1.150", "v1.150.0"),
+            ("v1.999", "v1.999.0"),
+            ("v1.149", "v1.149.0"),
+            ("1.149.3", "v1.149.3"),
+            ("newest", "newest"),
+        ] {
+            let settings = Settings { gardener_version: Some(expected.to_owned()), ..Settings::default() };
+            check(&format!("gardener-version: '{given}'\n"), Ok(settings));
+        }
     }
 
     #[test]
