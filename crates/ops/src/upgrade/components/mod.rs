@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Deployments of Gardener's components and their processes: running version, desired version, and the reason if they
-//! differ.
+//! differ. [`gardenlets`] names the Seeds that hold up an extension.
+
+pub mod gardenlets;
 
 use std::fmt;
 use std::sync::Arc;

@@ -47,6 +47,73 @@ fn pod(name: &str, version: &str, end: Option<(i32, &str)>) -> Arc<Pod> {
     }))
 }
 
+/// Deployment of a component in the cluster of a Seed, with an image.
+fn seed_deployment(name: &str, seed: &str, image: &str) -> Arc<Deployment> {
+    let mut deployment = Arc::unwrap_or_clone(deployment(name, "v1.141.0", &json!({})));
+    deployment.metadata.annotations.insert(annotation::CLUSTER.to_owned(), cluster::of_seed(seed));
+    deployment.spec.template.spec.containers[0].image = image.to_owned();
+    Arc::new(deployment)
+}
+
+/// One Seed that is at the version, and one for each reason.
+#[test]
+fn an_extension_names_the_seeds_that_hold_it_up() {
+    let seed = |name: &str, gardenlet: Option<&str>, ready: &str| -> Arc<Seed> {
+        let mut seed = json!({ "metadata": { "name": name }, "status": { "conditions": [
+            { "type": "GardenletReady", "status": ready, "message": "Gardenlet stopped posting seed status." },
+        ] } });
+        if let Some(version) = gardenlet {
+            seed["status"]["gardener"] = json!({ "id": "", "name": "", "version": version });
+        }
+        read(seed)
+    };
+    let gardenlet = |name: &str, conditions: Value| -> Arc<api::seedmanagement::Gardenlet> {
+        read(json!({ "metadata": { "name": name, "namespace": "garden" }, "status": { "conditions": conditions } }))
+    };
+    let own = |version: &str| image("gardenlet", version);
+    let deployments = [
+        seed_deployment("gardenlet", "done", &own("v1.141.0")),
+        seed_deployment("gardenlet", "foreign", "busybox:1"),
+        seed_deployment("gardenlet", "new", &own("v1.141.0")),
+        seed_deployment("gardenlet", "old", &own("v1.140.0")),
+        seed_deployment("gardener-extension-provider-local", "lost", "local:v1.140.0"),
+    ];
+    let registered = |seed, version| Instance::owned(Component::Gardenlet, seed, version);
+    let running = Landscape {
+        instances: vec![registered("done", "v1.141.0"), registered("old", "v1.140.0")],
+        ..Landscape::default()
+    };
+    let found = super::gardenlets::Gardenlets {
+        running: &running,
+        seeds: &[
+            seed("old", Some("v1.140.0"), "True"),
+            seed("done", Some("v1.141.0"), "True"),
+            seed("foreign", None, "Unknown"),
+        ],
+        gardenlets: &[
+            gardenlet("done", json!([])),
+            gardenlet("new", json!([{ "type": "SeedRegistered", "status": "Progressing", "message": "Waiting" }])),
+        ],
+        deployments: &deployments,
+        pods: &[],
+    };
+    let target = GardenerVersion::parse("1.141.0").expect("a version");
+    let why = "Deployment gardener-extension-provider-local has image local:v1.140.0";
+    let expected = [
+        why,
+        "Seed foreign: gardenlet does not run: its image busybox:1 is not one of this component, no gardenlet is registered, \
+         gardenlet has not reconciled the Seed, GardenletReady is Unknown: Gardenlet stopped posting seed status",
+        "Seed lost: there is no Deployment of gardenlet, no gardenlet is registered, gardenlet has not created the Seed",
+        "Seed new: no gardenlet is registered, gardenlet has not created the Seed (Waiting)",
+        &format!(
+            "Seed old: Deployment gardenlet has image {}, gardenlet v1.140.0 is registered, gardenlet v1.140.0 has \
+             reconciled the Seed last",
+            own("v1.140.0")
+        ),
+    ];
+    assert_eq!(found.explained(why.to_owned(), &target), expected.join("; "));
+}
+
 const LINE: &str = "Error: failed verifying Gardener version: too old [rule=C2, component=gardener-scheduler, \
                     version=v1.146.0, against=1.148.0]";
 

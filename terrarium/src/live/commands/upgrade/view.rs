@@ -20,6 +20,7 @@ use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Landscape, library};
 use domain::upgrade::Plan;
 use host::registry;
+use ops::upgrade::components::gardenlets::Gardenlets;
 use ops::upgrade::components::{Defect, Row, State, crashes, end_of, given_up, missing, obstacle, pods_of, problem};
 use ops::upgrade::fleet;
 use ops::upgrade::silence;
@@ -384,7 +385,9 @@ impl View {
         }
         let pods = self.pods.list();
         if let Some(waits) = deployments.iter().find_map(|deployment| obstacle(deployment, &pods, &next.to)) {
-            return State::Waits(waits);
+            // It follows the gardenlets.
+            let is_held = next.component == Component::Extension && !self.gardenlets.is_empty();
+            return State::Waits(if is_held { self.held(waits, next, &landscape) } else { waits });
         }
         let is_old = |text: &str| GardenerVersion::parse(text).is_none_or(|version| version != next.to);
         let mut of_move = landscape
@@ -415,6 +418,15 @@ impl View {
 }
 
 impl View {
+    /// Adds the Seeds that hold up the move of an extension to a reason.
+    fn held(&self, why: String, next: &Move, running: &Landscape) -> String {
+        let (seeds, gardenlets) = (self.seeds.list(), self.gardenlets.list());
+        let (deployments, pods) = (self.deployments.list(), self.pods.list());
+        let found =
+            Gardenlets { running, seeds: &seeds, gardenlets: &gardenlets, deployments: &deployments, pods: &pods };
+        found.explained(why, &next.to)
+    }
+
     /// True if a process of a Deployment is still refused for its version.
     fn is_refused(&self, deployment: &Arc<Deployment>, running: &Landscape) -> bool {
         let ended = crashes(std::slice::from_ref(deployment), &self.pods.list());
