@@ -36,19 +36,36 @@ impl Plugin for ManagedSeed {
         }
         let old = stored::<Object>(attributes);
         let Some(managed) = attributes.object::<Object>() else { return Ok(()) };
-        let name = managed.spec.shoot.as_ref().map(|shoot| shoot.name.clone()).unwrap_or_default();
-        let shoot = reads.get_decisive::<Shoot>(&managed.metadata.namespace, &name);
-        let others = reads.list::<Object>(Some(&managed.metadata.namespace));
-        let is_other = |other: &&Arc<Object>| {
-            other.metadata.name != managed.metadata.name && other.spec.shoot.as_ref().is_some_and(|it| it.name == name)
-        };
-        let other = others.iter().find(is_other);
-        let other = other.map(|other| format!("{}/{}", other.metadata.namespace, other.metadata.name));
+        let (shoot, other) = around(managed, reads);
         let provider = dns_provider(shoot.as_deref(), self.release, reads);
         let uses = seed::uses(reads, self.release);
         let result = rules::admit(managed, old, shoot.as_deref(), other.as_deref(), &provider, &uses);
         result.map_err(|refusal| refused::<Object>(attributes, refusal))
     }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if !attributes.is_main::<Object>() || attributes.operation == Operation::Delete {
+            return Ok(());
+        }
+        let old = stored::<Object>(attributes);
+        let Some(managed) = attributes.object::<Object>() else { return Ok(()) };
+        let (shoot, other) = around(managed, reads);
+        let uses = seed::uses(reads, self.release);
+        let result = rules::validate(managed, old, shoot.as_deref(), other.as_deref(), &uses);
+        result.map_err(|refusal| refused::<Object>(attributes, refusal))
+    }
+}
+
+/// Returns the Shoot of a ManagedSeed, and the name of another ManagedSeed that has it.
+fn around(managed: &Object, reads: &mut Reads<'_>) -> (Option<Arc<Shoot>>, Option<String>) {
+    let name = managed.spec.shoot.as_ref().map(|shoot| shoot.name.clone()).unwrap_or_default();
+    let shoot = reads.get_decisive::<Shoot>(&managed.metadata.namespace, &name);
+    let others = reads.list::<Object>(Some(&managed.metadata.namespace));
+    let is_other = |other: &&Arc<Object>| {
+        other.metadata.name != managed.metadata.name && other.spec.shoot.as_ref().is_some_and(|it| it.name == name)
+    };
+    let other = others.iter().find(is_other);
+    (shoot, other.map(|other| format!("{}/{}", other.metadata.namespace, other.metadata.name)))
 }
 
 /// Returns the provider of the default domain to which a Shoot's domain belongs; null: it belongs to none.

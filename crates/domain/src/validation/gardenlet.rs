@@ -16,6 +16,7 @@ use super::common::one_of;
 use super::gardenlet_configuration::{self as configuration, Bootstrap};
 use super::meta::{NameRule, immutable, object_meta, object_meta_update};
 use super::{Errors, charts, meta};
+use crate::admission::managed_seed::without_shoot;
 use crate::release::{Release, Releases};
 
 /// Operations of a Gardenlet, sorted.
@@ -118,19 +119,9 @@ pub fn managed_seed(seed: &ManagedSeed, release: Release) -> Errors {
 fn judged(seed: &ManagedSeed, with_configuration: bool, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &seed.metadata, true, NameRule::Label, &Path::new("metadata"));
-    if seed.metadata.namespace != namespace::GARDEN {
-        let path = Path::new("metadata").child("namespace");
-        errors.push(FieldError::invalid(&path, &seed.metadata.namespace, "namespace must be garden"));
-    }
     asked(&mut errors, &seed.metadata, &MANAGED_SEED_OPERATIONS);
     let path = Path::new("spec");
-    match &seed.spec.shoot {
-        None => errors.push(FieldError::required(&path.child("shoot"), "shoot is required")),
-        Some(shoot) if shoot.name.is_empty() => {
-            errors.push(FieldError::required(&path.child("shoot").child("name"), "shoot name is required"));
-        }
-        Some(_) => {}
-    }
+    errors.extend(without_shoot(seed, &path));
     let path = path.child("gardenlet");
     if let Some(deployment) = &seed.spec.gardenlet.deployment {
         let deployed = Deployed {
