@@ -145,6 +145,7 @@ fn set_gate(options: &mut Options, gate: &str, version: &str) -> Result<(), Stri
         "InPlaceNodeUpdates" => options.gates.in_place_node_updates = on,
         "CredentialsRotationWithoutWorkersRollout" => options.gates.credentials_rotation_without_workers_rollout = on,
         "DisableNginxIngressInShoot" => options.gates.disable_nginx_ingress_in_shoot = on,
+        "LiveControlPlaneMigration" => options.gates.live_control_plane_migration = on,
         "CloudProfileCapabilities" => options.gates.cloud_profile_capabilities = on,
         "VersionClassificationLifecycle" => options.gates.version_classification_lifecycle = on,
         _ => {}

@@ -43,7 +43,11 @@ pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn 
         Arc::new(shoot::ShootDNS(options.default_domains.clone(), release)),
         Arc::new(managed_seed::ShootManagedSeed),
         Arc::new(quota::ShootQuotaValidator),
-        Arc::new(shoot::ShootValidator { access: access.clone(), release }),
+        Arc::new(shoot::ShootValidator {
+            access: access.clone(),
+            release,
+            live_migration: options.gates.live_control_plane_migration,
+        }),
         Arc::new(seed::SeedValidator { release }),
         Arc::new(seed::SeedMutator),
         Arc::new(extensions::ControllerRegistrationResources),

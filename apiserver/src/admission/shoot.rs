@@ -96,6 +96,8 @@ fn default_domains(configured: &[String], reads: &Reads<'_>) -> Vec<String> {
 pub(super) struct ShootValidator {
     pub(super) access: Access,
     pub(super) release: Release,
+    /// Feature gate `LiveControlPlaneMigration`.
+    pub(super) live_migration: bool,
 }
 
 impl Plugin for ShootValidator {
@@ -120,7 +122,7 @@ impl Plugin for ShootValidator {
                 } else if rules::judges_after_validation(self.release) {
                     fill_in(shoot, old, (kind, binding), request, self.release, reads)
                 } else {
-                    judge(shoot, old, (kind, binding), (&self.access, request, self.release), reads)
+                    judge(shoot, old, (kind, binding), (self, request), reads)
                 }
             });
         result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
@@ -143,7 +145,7 @@ impl Plugin for ShootValidator {
             return Ok(());
         }
         let binding = &*subresource == "binding";
-        let result = judge(&mut shoot, old, (kind, binding), (&self.access, request, self.release), reads);
+        let result = judge(&mut shoot, old, (kind, binding), (self, request), reads);
         result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
 }
@@ -175,6 +177,7 @@ fn fill_in(
         old_secret_binding: None,
         credentials_binding: None,
         domains: &[],
+        live_migration: false,
         at: Moment::new(request.now, release),
     };
     rules::fill_in(shoot, &context)
@@ -213,17 +216,18 @@ fn judge(
     shoot: &mut Shoot,
     old: Option<&Shoot>,
     (operation, binding): (domain::admission::Operation, bool),
-    (access, request, release): (&Access, &generic_apiserver::RequestContext, Release),
+    (validator, request): (&ShootValidator, &generic_apiserver::RequestContext),
     reads: &mut Reads<'_>,
 ) -> Result<(), Refusal> {
     use domain::admission::Operation::Create;
 
+    let release = validator.release;
     let namespace = shoot.metadata.namespace.clone();
     let before = old.map(|old| &old.spec);
     if operation == Create && shoot.spec.seed_name.is_some() {
         let (group, plural, name) = (Shoot::GROUP, Shoot::PLURAL, shoot.metadata.name.as_str());
         let target = Target { group, plural, subresource: "binding", namespace: &namespace, name };
-        if !access.may(request, "update", target) {
+        if !validator.access.may(request, "update", target) {
             let user = apimachinery::go::quote(&request.user.name);
             let text = format!("user {user} is not allowed to set .spec.seedName for \"shoots\"");
             return Err(Refusal::Forbidden(text));
@@ -295,6 +299,7 @@ fn judge(
         old_secret_binding: old_secret_binding.as_deref(),
         credentials_binding: credentials_binding.as_deref(),
         domains: &domains,
+        live_migration: validator.live_migration,
         at: Moment::new(request.now, release),
     };
     rules::admit(shoot, &context)

@@ -19,6 +19,7 @@ pub fn gates_for(release: Release) -> Gates {
         version_classification_lifecycle: true,
         disable_nginx_ingress_in_shoot: false,
         cloud_profile_capabilities: true,
+        live_control_plane_migration: true,
         release,
     }
 }

@@ -192,6 +192,7 @@ const GATES: Gates = Gates {
     version_classification_lifecycle: true,
     disable_nginx_ingress_in_shoot: false,
     cloud_profile_capabilities: true,
+    live_control_plane_migration: true,
     release: Release(149),
 };
 

@@ -58,6 +58,8 @@ pub struct Context<'a> {
     pub credentials_binding: Option<&'a CredentialsBinding>,
     /// Domains of all other Shoots.
     pub domains: &'a [String],
+    /// Feature gate `LiveControlPlaneMigration`.
+    pub live_migration: bool,
     /// Instant of the request and release of the API server.
     pub at: Moment,
 }
@@ -135,10 +137,12 @@ pub fn fill_in(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> 
 /// # Errors
 /// The first refusal; the last step collects all of its errors.
 pub fn admit(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> {
-    if context.operation == Operation::Delete {
-        return deletion(shoot);
-    }
     let mut errors = Errors::new();
+    if context.operation == Operation::Delete {
+        deletion(shoot)?;
+        live_migration(&mut errors, shoot, context);
+        return Refusal::unless_empty(&errors);
+    }
     scheduling::seed_selector(&mut errors, shoot, context)?;
     project_membership(shoot, context)?;
     scheduling::scheduling(shoot, context)?;
@@ -154,6 +158,7 @@ pub fn admit(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     machines::provider(&mut errors, shoot, context);
     referenced_kubeconfigs(&mut errors, shoot);
     limits(&mut errors, shoot, context);
+    live_migration(&mut errors, shoot, context);
     domain(&mut errors, shoot, context);
     Refusal::unless_empty(&errors)
 }
@@ -179,6 +184,7 @@ pub fn check_changed_versions(
         old_secret_binding: None,
         credentials_binding: None,
         domains: &[],
+        live_migration: false,
         at,
     };
     let mut shoot = shoot.clone();
@@ -452,6 +458,24 @@ fn limits(errors: &mut Errors, shoot: &Shoot, context: &Context<'_>) {
              CloudProfile"
         );
         errors.push(FieldError::forbidden(&path, &text));
+    }
+}
+
+/// The intent to migrate a control plane live is checked.
+const LIVE_MIGRATION: Releases = Releases::since(148);
+
+/// Checks that the control plane of a Shoot may be migrated live, if an annotation intends it.
+fn live_migration(errors: &mut Errors, shoot: &Shoot, context: &Context<'_>) {
+    let is_intended = annotations::is_true(&shoot.metadata.annotations, annotation::LIVE_MIGRATE);
+    if !is_intended || !LIVE_MIGRATION.contain(context.at.release) {
+        return;
+    }
+    let path = Path::new("metadata").child("annotations").key(annotation::LIVE_MIGRATE);
+    if !context.live_migration {
+        let text = "the \"LiveControlPlaneMigration\" feature gate is disabled in gardener-apiserver";
+        errors.push(FieldError::forbidden(&path, text));
+    } else if context.operation == Operation::Create {
+        errors.push(FieldError::forbidden(&path, "annotation must not be set on shoot creation"));
     }
 }
 

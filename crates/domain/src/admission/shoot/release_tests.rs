@@ -64,6 +64,7 @@ fn context<'a>(
         old_secret_binding: None,
         credentials_binding: None,
         domains: &[],
+        live_migration: false,
         at: at(release),
     }
 }
@@ -197,6 +198,39 @@ fn openid_connect_is_left_to_static_validation_since_133() {
         let mut errors = Errors::new();
         versions::control_plane(&mut errors, &mut new.clone(), &context);
         assert_eq!(texts(&errors), expected, "1.{release}");
+    }
+}
+
+/// Release, feature gate, operation, value of the annotation, and errors.
+#[test]
+fn a_live_migration_needs_its_feature_gate_and_an_existing_shoot() {
+    let disabled = "metadata.annotations[migration.gardener.cloud/live-migrate]: Forbidden: the \"LiveControlPlaneMigration\" \
+                    feature gate is disabled in gardener-apiserver";
+    let created = "metadata.annotations[migration.gardener.cloud/live-migrate]: Forbidden: annotation must not be set on shoot \
+                   creation";
+    let (profile, project, old) = (profile(), Project::default(), shoot("1.0.0", &json!({})));
+    for (release, is_on, operation, value, expected) in [
+        (147, false, Operation::Create, "true", ""),
+        (148, false, Operation::Create, "true", disabled),
+        (148, false, Operation::Update, "1", disabled),
+        (149, false, Operation::Delete, "true", disabled),
+        (148, true, Operation::Create, "true", created),
+        (148, true, Operation::Update, "true", ""),
+        (149, true, Operation::Delete, "true", ""),
+        (149, false, Operation::Create, "false", ""),
+        (149, false, Operation::Create, "yes", ""),
+    ] {
+        let mut new = old.clone();
+        new.metadata.annotations.insert("migration.gardener.cloud/live-migrate".to_owned(), value.to_owned());
+        let context =
+            Context { operation, live_migration: is_on, ..context(&old, (&profile, &project), None, release) };
+        let mut errors = Errors::new();
+        live_migration(&mut errors, &new, &context);
+        assert_eq!(texts(&errors).concat(), expected, "1.{release} {is_on} {operation:?} {value}");
+        if operation == Operation::Delete {
+            let expected = if expected.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(expected.to_owned())) };
+            assert_eq!(admit(&mut new, &context), expected);
+        }
     }
 }
 

@@ -434,6 +434,7 @@ fn context<'a>(old: &'a Shoot, profile: &'a CloudProfileSpec, project: &'a Proje
         old_secret_binding: None,
         credentials_binding: None,
         domains: &[],
+        live_migration: false,
         at: at(),
     }
 }

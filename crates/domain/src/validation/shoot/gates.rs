@@ -23,6 +23,8 @@ pub struct Gates {
     pub disable_nginx_ingress_in_shoot: bool,
     /// `CloudProfileCapabilities`
     pub cloud_profile_capabilities: bool,
+    /// `LiveControlPlaneMigration`
+    pub live_control_plane_migration: bool,
     /// Release of the gardener-apiserver.
     pub release: Release,
 }
@@ -41,6 +43,7 @@ impl Default for Gates {
             version_classification_lifecycle: false,
             disable_nginx_ingress_in_shoot: false,
             cloud_profile_capabilities: false,
+            live_control_plane_migration: false,
             release: DOCUMENTED,
         }
     }
@@ -59,6 +62,7 @@ impl Gates {
             version_classification_lifecycle: gate_is_on(version, "VersionClassificationLifecycle", None),
             disable_nginx_ingress_in_shoot: gate_is_on(version, "DisableNginxIngressInShoot", None),
             cloud_profile_capabilities: gate_is_on(version, "CloudProfileCapabilities", None),
+            live_control_plane_migration: gate_is_on(version, "LiveControlPlaneMigration", None),
             release: version.served_release(),
         }
     }

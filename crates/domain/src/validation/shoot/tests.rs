@@ -20,6 +20,7 @@ const GATES: Gates = Gates {
     version_classification_lifecycle: false,
     disable_nginx_ingress_in_shoot: false,
     cloud_profile_capabilities: false,
+    live_control_plane_migration: false,
     release: crate::release::DOCUMENTED,
 };
 
