@@ -149,7 +149,10 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
             catalogue::of::<SecretBinding>(),
             strategy::secret_binding(options.version.served_release()),
         )
-        .resource::<CredentialsBinding>(catalogue::of::<CredentialsBinding>(), strategy::credentials_binding())
+        .resource::<CredentialsBinding>(
+            catalogue::of::<CredentialsBinding>(),
+            strategy::credentials_binding(options.version.served_release()),
+        )
         .resource::<Quota>(catalogue::of::<Quota>(), strategy::quota())
         .resource::<ExposureClass>(
             catalogue::of::<ExposureClass>(),

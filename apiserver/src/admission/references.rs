@@ -201,10 +201,11 @@ fn exists<K: apimachinery::Resource>(name: Option<String>, namespace: &str, read
     }
 }
 
-/// Returns a 403 if there is no such Secret, ConfigMap or WorkloadIdentity.
+/// Returns a 403 if there is no such Secret, InternalSecret, ConfigMap or WorkloadIdentity.
 fn find(kind: &str, namespace: &str, name: &str, reads: &Reads<'_>) -> Result<(), Refusal> {
     let is_found = match kind {
         WorkloadIdentity::KIND => reads.get::<WorkloadIdentity>(namespace, name).is_some(),
+        InternalSecret::KIND => reads.get::<InternalSecret>(namespace, name).is_some(),
         ConfigMap::KIND => reads.get::<ConfigMap>(namespace, name).is_some(),
         _ => reads.get::<Secret>(namespace, name).is_some(),
     };

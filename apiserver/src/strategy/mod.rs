@@ -76,8 +76,9 @@ pub fn secret_binding(release: Release) -> Rules<SecretBinding> {
 }
 
 /// Returns the strategy of CredentialsBindings.
-pub fn credentials_binding() -> Rules<CredentialsBinding> {
-    Rules::new(bindings::credentials_binding, bindings::credentials_binding_update)
+pub fn credentials_binding(release: Release) -> Rules<CredentialsBinding> {
+    let create = move |binding: &CredentialsBinding| bindings::credentials_binding(binding, release);
+    Rules::new(create, move |new, old| bindings::credentials_binding_update(new, old, release))
         .default(defaulting::credentials_binding)
         .generation(Generation::None)
 }

@@ -107,6 +107,41 @@ fn capability_values_of_namespaced_profiles_stay_in_their_parent() {
 }
 
 #[test]
+fn an_internal_secret_of_a_binding_must_exist_since_135() {
+    run(async {
+        let (before, after) = (garden(134).await, garden(135).await);
+        let binding = json!({
+            "apiVersion": "security.gardener.cloud/v1alpha1",
+            "kind": "CredentialsBinding",
+            "metadata": {"name": "internal", "namespace": "garden-demo"},
+            "provider": {"type": "local"},
+            "credentialsRef": {
+                "apiVersion": "core.gardener.cloud/v1beta1", "kind": "InternalSecret", "name": "own", "namespace": "garden-demo",
+            },
+        });
+        before.post(&binding).await.refused(
+            422,
+            "CredentialsBinding.security.gardener.cloud \"internal\" is invalid: credentialsRef: Unsupported value: \
+             \"&ObjectReference{Kind:InternalSecret,Namespace:garden-demo,Name:own,UID:,APIVersion:core.gardener.cloud/v1beta1,\
+             ResourceVersion:,FieldPath:,}\": supported values: \"/v1, Kind=Secret\", \
+             \"security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity\"",
+        );
+        after.post(&binding).await.refused(
+            403,
+            "credentialsbindings.security.gardener.cloud \"internal\" is forbidden: internalsecrets.core.gardener.cloud \"own\" \
+             not found",
+        );
+        let secret = json!({
+            "apiVersion": "core.gardener.cloud/v1beta1",
+            "kind": "InternalSecret",
+            "metadata": {"name": "own", "namespace": "garden-demo"},
+        });
+        after.post(&secret).await.accepted();
+        after.post(&binding).await.accepted();
+    });
+}
+
+#[test]
 fn credentials_of_dns_providers_must_exist() {
     run(async {
         let by_name = |name: &str| json!({"secretName": name});

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use api::constants::api_version;
 use api::core::*;
-use api::kubernetes::core::{ConfigMap, ObjectReference, Secret};
+use api::kubernetes::core::{ConfigMap, Secret};
 use api::security::WorkloadIdentity;
 use apimachinery::meta::ObjectMeta;
 use apimachinery::{GroupResource, Resource as _};
@@ -31,17 +31,18 @@ pub const API_SERVER_REFERENCES: Releases = Releases::since(107);
 /// Releases whose messages about `spec.resources` do not name the Shoot: Seeds have this field, too.
 pub const RESOURCES_OF_ANY_KIND: Releases = Releases::since(116);
 
-/// Returns the resource of a kind of referenced objects: WorkloadIdentity, ConfigMap, otherwise Secret.
+/// Returns the resource of a kind of referenced objects: WorkloadIdentity, InternalSecret, ConfigMap, otherwise Secret.
 pub fn resource_of(kind: &str) -> GroupResource {
     let (group, plural) = match kind {
         WorkloadIdentity::KIND => (WorkloadIdentity::GROUP, WorkloadIdentity::PLURAL),
+        InternalSecret::KIND => (InternalSecret::GROUP, InternalSecret::PLURAL),
         ConfigMap::KIND => (ConfigMap::GROUP, ConfigMap::PLURAL),
         _ => (Secret::GROUP, Secret::PLURAL),
     };
     GroupResource { group: group.to_owned(), resource: plural.to_owned() }
 }
 
-/// Returns the message about a missing Secret, ConfigMap or WorkloadIdentity.
+/// Returns the message about a missing Secret, InternalSecret, ConfigMap or WorkloadIdentity.
 pub fn not_found(kind: &str, name: &str) -> String {
     format!("{} {name:?} not found", resource_of(kind))
 }
@@ -99,9 +100,12 @@ pub fn check_bucket_credentials(
     exists: impl Fn(&str, &str, &str) -> bool,
 ) -> Result<(), Refusal> {
     let (kind, namespace, name) = if BUCKET_REFERENCE.contain(release) {
-        let is_known = |reference: &&ObjectReference| is_to_credentials(&reference.api_version, &reference.kind);
-        // Validation refuses others.
-        let Some(reference) = spec.credentials_ref.as_ref().filter(is_known) else { return Ok(()) };
+        // Validation requires a reference.
+        let Some(reference) = &spec.credentials_ref else { return Ok(()) };
+        if !is_to_credentials(&reference.api_version, &reference.kind) {
+            let text = "unknown credentials ref: BackupBucket is referencing neither a Secret nor a WorkloadIdentity";
+            return Err(Refusal::Forbidden(text.to_owned()));
+        }
         (reference.kind.as_str(), &reference.namespace, &reference.name)
     } else {
         (Secret::KIND, &spec.secret_ref.namespace, &spec.secret_ref.name)
@@ -235,6 +239,12 @@ O:x     -     149 =>
             ("a", reference("x"), 120, "secrets \"x\" not found"),
             ("x", reference("a"), 149, ""),
             ("x", Value::Null, 149, ""),
+            (
+                "",
+                json!({ "apiVersion": "core.gardener.cloud/v1beta1", "kind": "InternalSecret", "name": "a" }),
+                149,
+                "unknown credentials ref: BackupBucket is referencing neither a Secret nor a WorkloadIdentity",
+            ),
         ] {
             let secret = json!({ "namespace": "garden", "name": secret });
             let spec = typed(json!({ "secretRef": secret, "credentialsRef": reference }));

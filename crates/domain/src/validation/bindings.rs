@@ -58,11 +58,11 @@ fn quotas(errors: &mut Errors, quotas: &[ObjectReference]) {
     }
 }
 
-/// Checks a new CredentialsBinding.
-pub fn credentials_binding(binding: &CredentialsBinding) -> Errors {
+/// Checks a new CredentialsBinding by the rules of a release.
+pub fn credentials_binding(binding: &CredentialsBinding, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &binding.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
-    common::credentials_reference(&mut errors, &binding.credentials_ref, &Path::new("credentialsRef"));
+    common::credentials_reference(&mut errors, &binding.credentials_ref, release, &Path::new("credentialsRef"));
     let path = Path::new("provider").child("type");
     let provider = &binding.provider.r#type;
     if provider.is_empty() {
@@ -75,14 +75,14 @@ pub fn credentials_binding(binding: &CredentialsBinding) -> Errors {
     errors
 }
 
-/// Checks a changed CredentialsBinding.
-pub fn credentials_binding_update(binding: &CredentialsBinding, old: &CredentialsBinding) -> Errors {
+/// Checks a changed CredentialsBinding by the rules of a release.
+pub fn credentials_binding_update(binding: &CredentialsBinding, old: &CredentialsBinding, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &binding.metadata, &old.metadata, &Path::new("metadata"));
     immutable(&mut errors, &binding.credentials_ref, &old.credentials_ref, &Path::new("credentialsRef"));
     immutable(&mut errors, &binding.quotas, &old.quotas, &Path::new("quotas"));
     immutable(&mut errors, &binding.provider, &old.provider, &Path::new("provider"));
-    errors.extend(credentials_binding(binding));
+    errors.extend(credentials_binding(binding, release));
     errors
 }
 

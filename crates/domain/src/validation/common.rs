@@ -181,26 +181,37 @@ pub fn cross_version_reference(errors: &mut Errors, api_version: &str, kind: &st
     }
 }
 
-/// Checks a reference to a Secret or WorkloadIdentity.
-pub fn credentials_reference(errors: &mut Errors, reference: &ObjectReference, path: &Path) {
-    let ObjectReference { api_version, kind, name, namespace, .. } = reference;
+/// Credentials may be an InternalSecret.
+const INTERNAL_SECRETS: Releases = Releases::since(135);
+
+/// Checks a reference to a Secret, InternalSecret or WorkloadIdentity by the rules of a release.
+pub fn credentials_reference(errors: &mut Errors, reference: &ObjectReference, release: Release, path: &Path) {
+    let ObjectReference { name, namespace, .. } = reference;
     let names = [("name", name, "must provide a name"), ("namespace", namespace, "must provide a namespace")];
-    credentials(errors, (api_version, kind), &names, path);
+    credentials(errors, reference, &names, release, path);
 }
 
-/// Checks a reference to a Secret or WorkloadIdentity in the namespace of the object.
-pub fn local_credentials_reference(errors: &mut Errors, reference: &CrossVersionObjectReference, path: &Path) {
-    let CrossVersionObjectReference { api_version, kind, name } = reference;
-    credentials(errors, (api_version, kind), &[("name", name, "must provide a name")], path);
+/// Like [`credentials_reference`], to an object in the namespace of the referring one.
+pub fn local_credentials_reference(
+    errors: &mut Errors,
+    reference: &CrossVersionObjectReference,
+    release: Release,
+    path: &Path,
+) {
+    let CrossVersionObjectReference { api_version, kind, name } = reference.clone();
+    let reference = ObjectReference { api_version, kind, name, ..ObjectReference::default() };
+    credentials(errors, &reference, &[("name", &reference.name, "must provide a name")], release, path);
 }
 
 /// Checks version and kind of a reference to credentials, and the named fields, each with its text if it is empty.
 fn credentials(
     errors: &mut Errors,
-    (version, kind): (&String, &String),
+    reference: &ObjectReference,
     names: &[(&'static str, &String, &str)],
+    release: Release,
     path: &Path,
 ) {
+    let (version, kind) = (&reference.api_version, &reference.kind);
     for (field, value, text) in
         [("apiVersion", version, "must provide an apiVersion"), ("kind", kind, "must provide a kind")]
     {
@@ -215,11 +226,25 @@ fn credentials(
         }
         meta::invalid_each(errors, &path, value, meta::dns_subdomain(value));
     }
-    let kind = (version.as_str(), kind.as_str());
-    if kind != ("v1", "Secret") && kind != (api_version::SECURITY, "WorkloadIdentity") {
-        let valid = ["/v1, Kind=Secret", "security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity"];
-        errors.push(FieldError::not_supported(path, format!("{}.{}", kind.0, kind.1), &valid));
+    let mut supported = vec![
+        ("v1", "Secret", "/v1, Kind=Secret"),
+        (api_version::CORE, "InternalSecret", "core.gardener.cloud/v1beta1, Kind=InternalSecret"),
+        (api_version::SECURITY, "WorkloadIdentity", "security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity"),
+    ];
+    supported.retain(|(_, kind, _)| *kind != "InternalSecret" || INTERNAL_SECRETS.contain(release));
+    if !supported.iter().any(|known| (version.as_str(), kind.as_str()) == (known.0, known.1)) {
+        let valid: Vec<&str> = supported.iter().map(|known| known.2).collect();
+        errors.push(FieldError::not_supported(path, printed(reference), &valid));
     }
+}
+
+/// Returns the form in which upstream's generated code prints a reference.
+fn printed(reference: &ObjectReference) -> String {
+    let ObjectReference { kind, namespace, name, uid, api_version, resource_version, field_path } = reference;
+    format!(
+        "&ObjectReference{{Kind:{kind},Namespace:{namespace},Name:{name},UID:{uid},APIVersion:{api_version},\
+         ResourceVersion:{resource_version},FieldPath:{field_path},}}"
+    )
 }
 
 /// Checks a reference by name.
@@ -415,6 +440,51 @@ mod tests {
             let mut errors = Errors::new();
             extensions_in(&mut errors, &types, Release(release), &Path::new("e"));
             assert_eq!(shown(&errors), expected, "1.{release} {types:?}");
+        }
+    }
+
+    /// Release, version and kind of a reference to credentials, and its errors.
+    #[test]
+    fn credentials_may_be_internal_secrets_since_135() {
+        let (own, foreign) = ("core.gardener.cloud/v1beta1", "security.gardener.cloud/v1alpha1");
+        let unsupported = |version: &str, kind: &str, supported: &str| {
+            vec![format!(
+                "c: Unsupported value: \"&ObjectReference{{Kind:{kind},Namespace:ns,Name:n,UID:,APIVersion:{version},\
+                 ResourceVersion:,FieldPath:,}}\": supported values: {supported}"
+            )]
+        };
+        let (first, last) = ("\"/v1, Kind=Secret\"", "\"security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity\"");
+        let (two, three) = (
+            format!("{first}, {last}"),
+            format!("{first}, \"core.gardener.cloud/v1beta1, Kind=InternalSecret\", {last}"),
+        );
+        for (release, version, kind, expected) in [
+            (120, "v1", "Secret", vec![]),
+            (120, foreign, "WorkloadIdentity", vec![]),
+            (134, own, "InternalSecret", unsupported(own, "InternalSecret", &two)),
+            (135, own, "InternalSecret", vec![]),
+            (149, own, "InternalSecret", vec![]),
+            (149, "v1", "InternalSecret", unsupported("v1", "InternalSecret", &three)),
+            (149, own, "Secret", unsupported(own, "Secret", &three)),
+        ] {
+            let text = str::to_owned;
+            let reference = ObjectReference {
+                api_version: text(version),
+                kind: text(kind),
+                name: text("n"),
+                namespace: text("ns"),
+                ..ObjectReference::default()
+            };
+            let mut errors = Errors::new();
+            credentials_reference(&mut errors, &reference, Release(release), &Path::new("c"));
+            assert_eq!(shown(&errors), expected, "1.{release} {version} {kind}");
+            let reference =
+                CrossVersionObjectReference { api_version: text(version), kind: text(kind), name: text("n") };
+            let mut errors = Errors::new();
+            local_credentials_reference(&mut errors, &reference, Release(release), &Path::new("c"));
+            let expected: Vec<String> =
+                expected.iter().map(|error| error.replace("Namespace:ns", "Namespace:")).collect();
+            assert_eq!(shown(&errors), expected, "1.{release} {version} {kind}");
         }
     }
 

@@ -181,7 +181,7 @@ pub(super) fn backup_references(
     path: &Path,
 ) {
     let Some(reference) = credentials_ref else { return };
-    common::credentials_reference(errors, reference, &path.child("credentialsRef"));
+    common::credentials_reference(errors, reference, release, &path.child("credentialsRef"));
     if reference.api_version == "v1" && reference.kind == "Secret" {
         // A release that has both references has set the empty one.
         let is_empty = *secret_ref == SecretReference::default();

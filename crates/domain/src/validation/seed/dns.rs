@@ -45,7 +45,7 @@ pub(super) fn dns(errors: &mut Errors, spec: &SeedSpec, path: &Path, release: Op
     if let Some(provider) = &dns.provider {
         let path = path.child("provider");
         if PROVIDER_CREDENTIALS.contain(release) {
-            provider_with_credentials(errors, provider, &path);
+            provider_with_credentials(errors, provider, release, &path);
         } else if spec.ingress.is_some() {
             provider_with_secret(errors, provider, &path);
         }
@@ -94,7 +94,7 @@ fn provider_with_secret(errors: &mut Errors, provider: &SeedDNSProvider, path: &
     }
 }
 
-fn provider_with_credentials(errors: &mut Errors, provider: &SeedDNSProvider, path: &Path) {
+fn provider_with_credentials(errors: &mut Errors, provider: &SeedDNSProvider, release: Release, path: &Path) {
     if provider.r#type.is_empty() {
         errors.push(FieldError::required(&path.child("type"), "DNS provider type must be set"));
     }
@@ -104,7 +104,7 @@ fn provider_with_credentials(errors: &mut Errors, provider: &SeedDNSProvider, pa
         errors.push(FieldError::required(&credentials, text));
         return;
     };
-    common::credentials_reference(errors, reference, &credentials);
+    common::credentials_reference(errors, reference, release, &credentials);
     // Empty in the releases that do not have the field.
     let (secret, path) = (&provider.secret_ref, path.child("secretRef"));
     let is_empty = secret.name.is_empty() && secret.namespace.is_empty();
@@ -135,7 +135,7 @@ fn domain(errors: &mut Errors, config: &SeedDNSProviderConfig, path: &Path, rele
     let (reference, path) = (&config.credentials_ref, path.child("credentialsRef"));
     let is_checked = DOMAIN_CREDENTIALS.contain(release);
     if is_checked {
-        common::credentials_reference(errors, reference, &path);
+        common::credentials_reference(errors, reference, release, &path);
     }
     let is_secret = reference.api_version == "v1" && reference.kind == "Secret";
     if DOMAIN_SECRETS.contain(release) && !is_secret {

@@ -123,7 +123,7 @@ fn credentials(errors: &mut Errors, provider: &DNSProvider, version: &str, relea
         }
         _ => None,
     };
-    common::local_credentials_reference(errors, reference, &path.child("credentialsRef"));
+    common::local_credentials_reference(errors, reference, release, &path.child("credentialsRef"));
     if let Some(text) = refused {
         errors.push(FieldError::forbidden(&secret_name, text));
     }
@@ -201,8 +201,9 @@ mod tests {
         let same = "[0].secretName: Forbidden: must refer to the same secret as `credentialsRef`";
         let unset =
             "[0].secretName: Forbidden: must not be set when `credentialsRef` does not refer to secret resource";
-        let unsupported = "[0].credentialsRef: Unsupported value: \"v1.ConfigMap\": supported values: \"/v1, Kind=Secret\", \
-                           \"security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity\"";
+        let unsupported = "[0].credentialsRef: Unsupported value: \"&ObjectReference{Kind:ConfigMap,Namespace:,Name:m,UID:,\
+                           APIVersion:v1,ResourceVersion:,FieldPath:,}\": supported values: \"/v1, Kind=Secret\", \
+                           \"core.gardener.cloud/v1beta1, Kind=InternalSecret\", \"security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity\"";
         let twice = json!([
             { "type": "t", "primary": true, "secretName": "a", "credentialsRef": secret("a") },
             { "type": "t", "secretName": "a", "credentialsRef": secret("a") },
