@@ -16,6 +16,8 @@ use crate::care::components::Workload;
 use crate::care::conditions::{Finding, failed_status};
 use crate::conditions;
 use crate::last_operation;
+use crate::release::NEWEST;
+use crate::skew::GardenerVersion;
 
 /// Duration for which a condition is `Progressing` before it fails; gardener-operator's chart has this for all of
 /// them.
@@ -35,8 +37,8 @@ pub fn flow_name(garden: &Garden) -> &'static str {
     if is_deletion(garden) { DELETION } else { RECONCILIATION }
 }
 
-/// Returns true if an operation begins: for a new generation, another process, a deletion, or an operation
-/// annotation.
+/// Returns true if an operation begins: for a new generation, another process, a deletion, an operation annotation, or a
+/// rotation that is completed at once.
 pub fn begins(garden: &Garden, identity: &Gardener) -> bool {
     let status = &garden.status;
     let is_delete = status.last_operation.as_ref().is_some_and(|operation| operation.r#type == operation_type::DELETE);
@@ -45,6 +47,7 @@ pub fn begins(garden: &Garden, identity: &Gardener) -> bool {
         || status.last_operation.is_none()
         || is_delete != is_deletion(garden)
         || garden.metadata.annotation(annotation::OPERATION).is_some()
+        || (is_over(garden) && !is_deletion(garden) && rotation::completes_itself(status))
 }
 
 /// Returns the time at which changes by hand are reverted: that of upstream's hourly reconciliation
@@ -65,9 +68,9 @@ pub fn begun(garden: &Garden, identity: &Gardener, now: Time) -> GardenStatus {
     status.last_operation = Some(operation(garden, operation_state::PROCESSING, 0, text, now));
     status.gardener = Some(identity.clone());
     status.observed_generation = garden.metadata.generation;
-    if let Some(operation) = garden.metadata.annotation(annotation::OPERATION) {
-        rotation::begin(&mut status, operation, now);
-    }
+    let asked = garden.metadata.annotation(annotation::OPERATION).unwrap_or_default();
+    let release = GardenerVersion::parse(&identity.version).map_or(NEWEST, |version| version.served_release());
+    rotation::begin(&mut status, asked, rotation::is_always_whole(garden, release), now);
     let initial = condition_types().map(|type_| conditions::get_or_initial(&garden.status.conditions, type_, now));
     conditions::merge(&mut status.conditions, initial);
     status
@@ -256,6 +259,14 @@ mod tests {
             true,
         );
         check(&|garden| garden.metadata.deletion_timestamp = Some(at(2)), "v1.120.0", true);
+        check(
+            &|garden| {
+                rotation::begin(&mut garden.status, "rotate-etcd-encryption-key", false, at(1));
+                rotation::succeed(&mut garden.status, at(2));
+            },
+            "v1.120.0",
+            true,
+        );
     }
 
     #[test]

@@ -5,46 +5,37 @@
 //! nothing here depends, are not checked.
 //!
 //! Source: pkg/apis/operator/v1alpha1/validation/garden.go, pkg/operator/webhook/validation/garden @ v1.120.0;
-//! pkg/api/operator/v1alpha1/validation/garden.go @ v1.138.0 (gardener-discovery-server).
+//! pkg/api/operator/v1alpha1/validation/garden.go @ v1.129.0 (IP families), v1.133.0 (resources), v1.138.0
+//! (gardener-discovery-server) and v1.141.0 (load balancers).
 
+mod operations;
 mod time_window;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use api::constants::{annotation, condition, finalizer, operation};
+use api::constants::{annotation, condition, finalizer};
 use api::core::Condition;
 use api::operator::*;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::ObjectMeta;
 
 use super::meta::immutable;
-use super::network::{Cidr, Network};
+use super::network::{Cidr, Network, ip_families};
 use super::{Errors, common, meta, vertical_pod_autoscaler};
 use crate::annotations::is_true;
 use crate::conditions;
-use crate::garden::rotation::{Credential, Step, phased};
 use crate::profile::Profile;
 use crate::release::{NEWEST, Release, Releases};
-use crate::rotation::{COMPLETED, PREPARED};
 use crate::skew::GardenerVersion;
 use crate::skew::releases::{feature_gate, is_gate, kubernetes_minors, supports_kubernetes};
 use crate::versions::{Version, normalize};
 
-/// Operations of a Garden, sorted.
-const OPERATIONS: [&str; 12] = [
-    operation::RECONCILE,
-    operation::ROTATE_CA_COMPLETE,
-    operation::ROTATE_CA_START,
-    operation::ROTATE_CREDENTIALS_COMPLETE,
-    operation::ROTATE_CREDENTIALS_START,
-    operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE,
-    operation::ROTATE_ETCD_ENCRYPTION_KEY_START,
-    operation::ROTATE_OBSERVABILITY_CREDENTIALS,
-    operation::ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE,
-    operation::ROTATE_SERVICE_ACCOUNT_KEY_START,
-    operation::ROTATE_WORKLOAD_IDENTITY_KEY_COMPLETE,
-    operation::ROTATE_WORKLOAD_IDENTITY_KEY_START,
-];
+/// IP families of the runtime cluster are checked.
+const IP_FAMILIES: Releases = Releases::since(129);
+/// Named references are checked.
+const RESOURCES: Releases = Releases::since(133);
+/// `externalTrafficPolicy` of load balancers is checked.
+const TRAFFIC_POLICY: Releases = Releases::since(141);
 
 /// gardener-discovery-server is checked, and stays at its domain once it is enabled.
 const DISCOVERY_SERVER_STAYS: Releases = Releases::since(138);
@@ -88,8 +79,9 @@ pub fn garden(garden: &Garden, rules: &Rules) -> Errors {
 /// Checks a Garden; `old`: the stored one.
 fn judged(garden: &Garden, old: Option<&Garden>, rules: &Rules) -> Errors {
     let mut errors = Errors::new();
-    time_window::check(&mut errors, garden, old, rules.release(garden));
-    operations(&mut errors, garden);
+    let release = rules.release(garden);
+    time_window::check(&mut errors, garden, old, release);
+    operations::check(&mut errors, garden, release);
     let (spec, path) = (&garden.spec, Path::new("spec"));
     dns(&mut errors, spec.dns.as_ref(), &path.child("dns"));
     common::extensions(
@@ -105,12 +97,18 @@ fn judged(garden: &Garden, old: Option<&Garden>, rules: &Rules) -> Errors {
         &spec.runtime_cluster.ingress.domains,
         &runtime.child("ingress").child("domains"),
     );
-    runtime_networks(&mut errors, &spec.runtime_cluster.networking, &runtime.child("networking"));
+    runtime_networks(&mut errors, &spec.runtime_cluster.networking, release, &runtime.child("networking"));
     let settings = spec.runtime_cluster.settings.as_ref();
+    if let Some(balancers) = settings.and_then(|settings| settings.load_balancer_services.as_ref())
+        && let Some(policy) = balancers.external_traffic_policy.as_ref().filter(|_| TRAFFIC_POLICY.contain(release))
+    {
+        let path = runtime.child("settings").child("loadBalancerServices").child("externalTrafficPolicy");
+        common::one_of(&mut errors, policy, &["Cluster", "Local"], &path);
+    }
     if let Some(autoscaler) = settings.and_then(|settings| settings.vertical_pod_autoscaler.as_ref()) {
         let path = runtime.child("settings").child("verticalPodAutoscaler");
         let gates = path.child("featureGates");
-        vertical_pod_autoscaler::feature_gates(&mut errors, &autoscaler.feature_gates, rules.release(garden), &gates);
+        vertical_pod_autoscaler::feature_gates(&mut errors, &autoscaler.feature_gates, release, &gates);
         vertical_pod_autoscaler::max_allowed(&mut errors, &autoscaler.max_allowed, &path);
     }
     if settings.and_then(|settings| settings.topology_aware_routing.as_ref()).is_some_and(|routing| routing.enabled) {
@@ -124,6 +122,9 @@ fn judged(garden: &Garden, old: Option<&Garden>, rules: &Rules) -> Errors {
             let text = "topology-aware routing can only be enabled when virtual cluster's high-availability is enabled";
             errors.push(FieldError::forbidden(&path, text));
         }
+    }
+    if RESOURCES.contain(release) {
+        common::secrets_and_config_maps(&mut errors, &spec.resources, release, &path.child("resources"));
     }
     virtual_cluster(&mut errors, garden, rules, &path.child("virtualCluster"));
     errors
@@ -194,45 +195,6 @@ pub fn extension_deletion(extension: &Extension) -> Result<(), String> {
     }
 }
 
-fn operations(errors: &mut Errors, garden: &Garden) {
-    let Some(operation) = garden.metadata.annotation(annotation::OPERATION).filter(|value| !value.is_empty()) else {
-        return;
-    };
-    let path = Path::new("metadata").child("annotations").key(annotation::OPERATION);
-    if !OPERATIONS.contains(&operation) {
-        errors.push(FieldError::not_supported(&path, operation, &OPERATIONS));
-    }
-    let is_all = matches!(operation, operation::ROTATE_CREDENTIALS_START | operation::ROTATE_CREDENTIALS_COMPLETE);
-    let what = |credentials: &[Credential]| match credentials.first() {
-        Some(credential) if !is_all => credential.what(),
-        _ => "rotation of all credentials",
-    };
-    if let Some((step, credentials)) = phased(operation) {
-        let (verb, expected) = match step {
-            Step::Start => ("start", COMPLETED),
-            Step::Complete => ("complete", PREPARED),
-        };
-        let what = what(&credentials);
-        if garden.metadata.is_being_deleted() {
-            let text = format!("cannot {verb} {what} if garden has deletion timestamp");
-            errors.push(FieldError::forbidden(&path, &text));
-        }
-        for credential in credentials {
-            let phase = credential.phase(&garden.status);
-            let is_right = phase == expected || (step == Step::Start && phase.is_empty());
-            if !is_right {
-                let field = credential.field();
-                let text =
-                    format!("cannot {verb} {what} if .status.credentials.rotation.{field}.phase is not '{expected}'");
-                errors.push(FieldError::forbidden(&path, &text));
-            }
-        }
-    } else if operation == operation::ROTATE_OBSERVABILITY_CREDENTIALS && garden.metadata.is_being_deleted() {
-        let text = "cannot start Observability credentials rotation if garden has deletion timestamp";
-        errors.push(FieldError::forbidden(&path, text));
-    }
-}
-
 fn dns(errors: &mut Errors, dns: Option<&DNSManagement>, path: &Path) {
     let mut names = BTreeSet::new();
     for (index, provider) in dns.map(|dns| dns.providers.as_slice()).unwrap_or_default().iter().enumerate() {
@@ -290,8 +252,14 @@ fn intersections(errors: &mut Errors, these: &[String], those: &[String], text: 
     }
 }
 
-fn runtime_networks(errors: &mut Errors, networking: &RuntimeNetworking, path: &Path) {
+fn runtime_networks(errors: &mut Errors, networking: &RuntimeNetworking, release: Release, path: &Path) {
     let before = errors.len();
+    if IP_FAMILIES.contain(release) {
+        ip_families(errors, &networking.ip_families, &path.child("ipFamilies"));
+        if errors.len() > before {
+            return;
+        }
+    }
     unparsable(errors, &networking.nodes, "node network cidr of runtime cluster", &path.child("nodes"));
     unparsable(errors, &networking.pods, "pod network cidr of runtime cluster", &path.child("pods"));
     unparsable(errors, &networking.services, "service network cidr of runtime cluster", &path.child("services"));

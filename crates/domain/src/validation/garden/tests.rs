@@ -258,6 +258,141 @@ fn operations_need_the_phase_before_them() {
     );
 }
 
+/// Checks a Garden with a change by the rules of a release of gardener-operator.
+#[track_caller]
+fn check_release(minor: u16, garden_tree: Value, expected: &[&str]) {
+    let rules = Rules { profile: Profile::Documents, version: format!("v1.{minor}.0") };
+    let found = garden(&read(garden_tree), &rules);
+    assert_eq!(texts(&found), expected, "1.{minor}");
+}
+
+/// Release, version of Kubernetes, operations, phase of all credentials, and errors.
+#[test]
+fn operations_of_a_garden_go_by_the_release_and_by_kubernetes_1_34() {
+    let halves = |one: &str| {
+        format!(
+            "Forbidden: for Kubernetes versions >= 1.34, operation '{one}' is no longer supported, please use \
+             'rotate-etcd-encryption-key' instead, which performs a complete etcd encryption key rotation"
+        )
+    };
+    let (start, complete) = ("rotate-etcd-encryption-key-start", "rotate-etcd-encryption-key-complete");
+    let unsupported = |one: &str, with_whole: bool| {
+        let whole = if with_whole { "\"rotate-etcd-encryption-key\", " } else { "" };
+        format!(
+            "Unsupported value: \"{one}\": supported values: \"reconcile\", \"rotate-ca-complete\", \"rotate-ca-start\", \
+             \"rotate-credentials-complete\", \"rotate-credentials-start\", {whole}\
+             \"rotate-etcd-encryption-key-complete\", \"rotate-etcd-encryption-key-start\", \
+             \"rotate-observability-credentials\", \"rotate-serviceaccount-key-complete\", \
+             \"rotate-serviceaccount-key-start\", \"rotate-workload-identity-key-complete\", \
+             \"rotate-workload-identity-key-start\""
+        )
+    };
+    let not_prepared = |field: &str| {
+        format!(
+            "Forbidden: cannot complete rotation of all credentials if .status.credentials.rotation.{field}.phase is not \
+             'Prepared'"
+        )
+    };
+    let both = "rotate-ca-start;rotate-etcd-encryption-key";
+    let together = "rotate-etcd-encryption-key; rotate-etcd-encryption-key-start";
+    let apart = "Forbidden: operation 'rotate-etcd-encryption-key' is not permitted to be run together with \
+                 rotate-etcd-encryption-key-start operations";
+    let all = ["certificateAuthorities", "serviceAccountKey", "etcdEncryptionKey", "workloadIdentityKey"];
+    let three = [all[0], all[1], all[3]];
+    for (minor, kubernetes, asked, phase, expected) in [
+        (127, "1.33.1", "rotate-etcd-encryption-key", "", vec![unsupported("rotate-etcd-encryption-key", false)]),
+        (128, "1.33.1", "rotate-etcd-encryption-key", "", vec![]),
+        (
+            128,
+            "1.33.1",
+            "rotate-etcd-encryption-key",
+            "Prepared",
+            vec![
+                "Forbidden: cannot start ETCD encryption key rotation if \
+                 .status.credentials.rotation.etcdEncryptionKey.phase is not 'Completed'"
+                    .to_owned(),
+            ],
+        ),
+        (128, "1.33.1", start, "", vec![]),
+        (127, "1.34.0", start, "", vec![]),
+        (128, "1.34.0", start, "", vec![halves(start)]),
+        (149, "1.34.0", complete, "Prepared", vec![halves(complete)]),
+        (127, "1.34.0", "rotate-credentials-complete", "Completed", all.map(not_prepared).to_vec()),
+        (149, "1.33.9", "rotate-credentials-complete", "Completed", all.map(not_prepared).to_vec()),
+        (149, "1.34.0", "rotate-credentials-complete", "Completed", three.map(not_prepared).to_vec()),
+        (132, "1.33.1", both, "", vec![unsupported(both, true)]),
+        (133, "1.33.1", both, "", vec![]),
+        (133, "1.33.1", "rotate-ca-start;restart", "", vec![unsupported("restart", true)]),
+        (133, "1.33.1", together, "", vec![apart.to_owned()]),
+        (149, "1.34.0", together, "", vec![apart.to_owned(), halves(start)]),
+    ] {
+        let mut tree = set(tree(), "/metadata/annotations", json!({ "gardener.cloud/operation": asked }));
+        tree["spec"]["virtualCluster"]["kubernetes"]["version"] = json!(kubernetes);
+        if !phase.is_empty() {
+            let rotation: Value = all.iter().map(|field| ((*field).to_owned(), json!({ "phase": phase }))).collect();
+            tree["status"] = json!({ "credentials": { "rotation": rotation } });
+        }
+        let expected: Vec<String> =
+            expected.iter().map(|text| format!("metadata.annotations[gardener.cloud/operation]: {text}")).collect();
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        check_release(minor, tree, &expected);
+    }
+}
+
+/// Release, named references, and errors.
+#[test]
+fn resources_of_a_garden_are_judged_since_133() {
+    let reference = |name: &str, version: &str, kind: &str| {
+        let to = json!({ "apiVersion": version, "kind": kind, "name": "n" });
+        json!({ "name": name, "resourceRef": to })
+    };
+    let (secret, identity) =
+        (reference("a", "v1", "Secret"), reference("b", "security.gardener.cloud/v1alpha1", "WorkloadIdentity"));
+    let twice = "spec.resources[1].name: Duplicate value: \"a\"";
+    let (version, kind) = (
+        "spec.resources[0].resourceRef.apiVersion: Unsupported value: \"security.gardener.cloud/v1alpha1\": supported \
+         values: \"v1\"",
+        "spec.resources[0].resourceRef.kind: Unsupported value: \"WorkloadIdentity\": supported values: \"Secret\", \
+         \"ConfigMap\"",
+    );
+    let unsupported = "spec.resources[0].resourceRef: Unsupported value: \"security.gardener.cloud/v1alpha1, \
+                       Kind=WorkloadIdentity\": supported values: \"/v1, Kind=Secret\", \"/v1, Kind=ConfigMap\"";
+    for (minor, resources, expected) in [
+        (132, json!([secret, secret, identity]), vec![]),
+        (133, json!([secret]), vec![]),
+        (133, json!([secret, secret]), vec![twice]),
+        (134, json!([identity]), vec![version, kind]),
+        (135, json!([identity]), vec![unsupported]),
+        (149, json!([secret, reference("c", "v1", "ConfigMap")]), vec![]),
+    ] {
+        check_release(minor, set(tree(), "/spec/resources", resources), &expected);
+    }
+}
+
+/// Release, field of the runtime cluster, its value, and errors.
+#[test]
+fn settings_of_a_runtime_cluster_are_judged_by_release() {
+    let policy = "/spec/runtimeCluster/settings";
+    let of = |policy: &str| json!({ "loadBalancerServices": { "externalTrafficPolicy": policy } });
+    let families = "/spec/runtimeCluster/networking/ipFamilies";
+    let family = "spec.runtimeCluster.networking.ipFamilies";
+    let odd = format!("{family}[0]: Unsupported value: \"IPv5\": supported values: \"IPv4\", \"IPv6\"");
+    let twice = format!("{family}[1]: Duplicate value: \"IPv4\"");
+    let global = "spec.runtimeCluster.settings.loadBalancerServices.externalTrafficPolicy: Unsupported value: \"Global\": \
+                  supported values: \"Cluster\", \"Local\"";
+    for (minor, pointer, value, expected) in [
+        (128, families, json!(["IPv5"]), vec![]),
+        (129, families, json!(["IPv4", "IPv6"]), vec![]),
+        (129, families, json!(["IPv5"]), vec![odd.as_str()]),
+        (149, families, json!(["IPv4", "IPv4"]), vec![twice.as_str()]),
+        (140, policy, of("Global"), vec![]),
+        (141, policy, of("Local"), vec![]),
+        (141, policy, of("Global"), vec![global]),
+    ] {
+        check_release(minor, set(tree(), pointer, value), &expected);
+    }
+}
+
 #[test]
 fn there_is_one_garden_and_its_deletion_is_confirmed() {
     let mut garden = read(tree());
