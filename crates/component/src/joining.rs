@@ -8,7 +8,6 @@
 //!
 //! A broken connection ends nothing: the process answers 503 until the host can be reached.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +21,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::TimeDelta;
 use clap::Args;
+use clap::builder::{StringValueParser, TypedValueParser as _};
 use clock::{Clock, TimerClass};
 use controller::{Api, Error, ListOptions, WatchEvent};
 use domain::skew::GardenerVersion;
@@ -60,7 +60,7 @@ pub struct Arguments {
     #[arg(long, value_name = "HOST:PORT", requires = "kubeconfig")]
     join: Option<String>,
     /// Emulated version
-    #[arg(long, value_name = "V", default_value = EMULATED, value_parser = completed)]
+    #[arg(long, value_name = "V", default_value = EMULATED, value_parser = StringValueParser::new().map(completed))]
     gardener_version: String,
     /// Name of this process, as that of a pod [default: the component's and the machine's]
     #[arg(long, value_name = "NAME", requires = "kubeconfig")]
@@ -99,9 +99,9 @@ impl Arguments {
 }
 
 /// Adds a missing patch to a version of Gardener; the host refuses other texts.
-fn completed(text: &str) -> Result<String, Infallible> {
-    let version = GardenerVersion::parse(text).filter(|version| !version.has_patch());
-    Ok(version.map_or_else(|| text.to_owned(), |version| format!("v{}", version.completed())))
+fn completed(text: String) -> String {
+    let version = GardenerVersion::parse(&text).filter(|version| !version.has_patch());
+    version.map_or(text, |version| format!("v{}", version.completed()))
 }
 
 /// Runs a component that joins, as this process.
