@@ -221,7 +221,7 @@ fn a_live_migration_needs_its_feature_gate_and_an_existing_shoot() {
         (149, false, Operation::Create, "yes", ""),
     ] {
         let mut new = old.clone();
-        new.metadata.annotations.insert("migration.gardener.cloud/live-migrate".to_owned(), value.to_owned());
+        new.metadata.annotations.insert(annotation::LIVE_MIGRATE.to_owned(), value.to_owned());
         let context =
             Context { operation, live_migration: is_on, ..context(&old, (&profile, &project), None, release) };
         let mut errors = Errors::new();
