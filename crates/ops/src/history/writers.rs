@@ -95,7 +95,8 @@ pub fn of<'a>(component: &str, kind: &str, object: &'a Value, changes: &[Change]
 
 /// Names of all components and controllers.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    WRITERS.iter().flat_map(|writer| [writer.component, writer.controller])
+    let components = Program::ALL.into_iter().map(Program::name);
+    components.chain(WRITERS.iter().flat_map(|writer| [writer.component, writer.controller]))
 }
 
 /// Name of a controller without the suffix `-controller` of its Events.
@@ -144,6 +145,14 @@ mod tests {
         }
         let event = json!({ "source": { "component": "shoot-maintenance-controller" } });
         assert_eq!(super::of(MANAGER, "Event", &event, &[]), Some("shoot-maintenance"));
+    }
+
+    /// Also of those that a log does not show, because they wrote nothing in its range.
+    #[test]
+    fn every_component_of_gardener_is_named() {
+        for wanted in ["gac", "gapi", "gcm", "gardener-operator", "gardenlet", "provider-local", "scheduler"] {
+            assert!(names().any(|name| is_meant(wanted, name)), "{wanted}");
+        }
     }
 
     #[test]
