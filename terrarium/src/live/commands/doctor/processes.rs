@@ -112,12 +112,16 @@ fn processes() -> BTreeMap<u32, Process> {
 
 /// A process, if it belongs to a landscape and sees the same files as this process.
 fn process(pid: u32) -> Option<Process> {
-    let place = PathBuf::from(format!("/proc/{pid}"));
+    process_in(&PathBuf::from(format!("/proc/{pid}")), geteuid().as_raw())
+}
+
+/// Reads a process like [`process`] from its folder in `/proc`. `user`: user of this process.
+fn process_in(place: &Path, user: u32) -> Option<Process> {
     let words = fs::read(place.join("cmdline")).ok()?;
     let words: Vec<String> =
         words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
     let (component, directory) = named(&words)?;
-    let is_alike = fs::metadata(&place).ok()?.uid() == geteuid().as_raw()
+    let is_alike = fs::metadata(place).ok()?.uid() == user
         && identity(&place.join("root")) == identity(Path::new("/"))
         && fs::read_link(place.join("ns/mnt")).ok()? == fs::read_link("/proc/self/ns/mnt").ok()?;
     if !is_alike {
@@ -130,7 +134,7 @@ fn process(pid: u32) -> Option<Process> {
         directory: Directory::at(&working.join(directory)).real(),
         // After the name, which ends with the last bracket: state, parent.
         parent: stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse().ok()),
-        lock: if component == "host" { lock_held(&place) } else { None },
+        lock: if component == "host" { lock_held(place) } else { None },
     })
 }
 
@@ -209,6 +213,51 @@ mod tests {
         assert_eq!(named("terrarium component gardener-apiserver --join h:1 --data-dir /d"), None);
         assert_eq!(named("vim component host --data-dir d"), None);
         assert_eq!(named("terrarium status --data-dir d"), None);
+    }
+
+    /// A folder of a host in `/proc`: its relative directory is one of the host's working directory.
+    #[test]
+    fn processes_that_see_other_files_are_ignored() {
+        let folder = std::env::temp_dir().join(format!("terrarium-doctor-{}", std::process::id()));
+        let (place, working) = (folder.join("proc"), folder.join("working"));
+        for made in [place.join("ns"), place.join("fd"), working.join("d")] {
+            fs::create_dir_all(made).expect("ours");
+        }
+        let write = |path: &Path, text: &str| fs::write(path, text).expect("ours");
+        write(&place.join("cmdline"), "terrarium\0component\0host\0--data-dir\0d\0");
+        write(&place.join("stat"), "7 (terrarium (a) b) S 5 7 7 0");
+        write(&working.join("d/lock"), "");
+        let link = |name: &str, to: &Path| {
+            let path = place.join(name);
+            let _ = fs::remove_file(&path);
+            std::os::unix::fs::symlink(to, path).expect("ours");
+        };
+        let own = fs::read_link("/proc/self/ns/mnt").expect("Linux has it");
+        link("root", Path::new("/"));
+        link("ns/mnt", &own);
+        link("cwd", &working);
+        link("fd/3", &working.join("d/lock"));
+        let user = fs::metadata(&place).expect("ours").uid();
+        let expected = Process {
+            component: "host".to_owned(),
+            directory: fs::canonicalize(working.join("d")).expect("ours"),
+            parent: Some(5),
+            lock: identity(&working.join("d/lock")),
+        };
+        assert!(expected.lock.is_some());
+        let seen = || process_in(&place, user);
+        assert_eq!(seen(), Some(expected.clone()));
+        assert_eq!(process_in(&place, user + 1), None, "of another user");
+        link("ns/mnt", Path::new("mnt:[1]"));
+        assert_eq!(seen(), None, "in another mount namespace");
+        link("ns/mnt", &own);
+        link("root", &working);
+        assert_eq!(seen(), None, "with another root");
+        fs::remove_file(place.join("root")).expect("ours");
+        assert_eq!(seen(), None, "with an unknown root");
+        link("root", Path::new("/"));
+        assert_eq!(seen(), Some(expected));
+        fs::remove_dir_all(folder).expect("ours");
     }
 
     #[test]
