@@ -129,6 +129,21 @@ mod tests {
     }
 
     #[test]
+    fn years_are_no_lengths_of_time() {
+        check(
+            "terrarium forecast --until 1y",
+            "invalid value '1y' for '--until <T>': `1y` is no instant: use 2027-01-31, 2027-01-31T10:00:00Z, now, or a duration \
+             as 90s, 24h or 2w",
+            "`terrarium forecast --help` says more",
+        );
+        check(
+            "terrarium clock advance 1y",
+            "invalid value '1y' for '<D>': `1y` is no duration: use ms, s, m, h, d and w, as in 90s, 1h30m or 2w",
+            "`terrarium clock advance --help` says more",
+        );
+    }
+
+    #[test]
     fn negative_durations_are_explained_as_typed() {
         for (line, command) in [
             ("clock advance 1h --max -5m", "clock advance"),

@@ -187,3 +187,27 @@ async fn host_objects_are_shown_while_gardener_apiserver_is_unavailable() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_forecast_offers_only_ends_that_it_takes() {
+    let stage = Stage::new(landscape());
+    let text = stage.get("/dashboard/forecast").await.text;
+    let (_, hint) = text.split_once("id=\"until-hint\">").expect("the field has a hint");
+    let (offered, _) = hint.split_once(';').expect("the hint names the default last");
+    let offered: Vec<&str> = offered.split(", ").map(|end| end.trim_start_matches("or ")).collect();
+    assert_eq!(offered, ["90d", "52w", "2027-01-31"]);
+    for until in offered {
+        let text = stage.get(&format!("/dashboard/forecast?until={until}")).await.text;
+        assert!(text.contains(&format!("name=\"until\" value=\"{until}\"")), "{until}: {text}");
+        assert!(!text.contains("is no instant"), "{until}: {text}");
+    }
+    let text = stage.get("/dashboard/forecast?until=1y").await.text;
+    let said = "until: `1y` is no instant: use 2027-01-31, 2027-01-31T10:00:00Z, now, or a duration as 90s, 24h or 2w";
+    assert!(text.contains(said), "{text}");
+    let usual = stage.get("/dashboard/forecast").await.text;
+    let period = |text: &str| {
+        let (_, from) = text.split_once("<p>From ").expect("the period is shown");
+        from.split_once("</p>").expect("its end").0.to_owned()
+    };
+    assert_eq!(period(&text), period(&usual), "the answer is that of the default");
+}
