@@ -9,8 +9,8 @@ use api::kubernetes::core::{Namespace, Secret};
 use api::terrarium::{Cluster, ClusterSpec};
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
-use apimachinery::status::reason;
-use controller::Api;
+use controller::{Api, ListOptions};
+use domain::admission::extensions::is_rival;
 use process::Context;
 
 use crate::extensions::EXTENSIONS;
@@ -42,22 +42,27 @@ pub async fn prepare_clusters(admin: &Context, options: &Options) -> Result<(), 
     create(&secrets, domain_secret(role::INTERNAL_DOMAIN, INTERNAL_DOMAIN)).await
 }
 
-/// Creates the registrations of extensions.
+/// Creates the missing registrations of extensions, except those whose kinds a registration of a user controls.
 pub async fn prepare_extensions(admin: &Context, options: &Options) -> Result<(), Failure> {
     let deployments = Api::<ControllerDeployment>::all(admin, cluster::GARDEN);
     let registrations = Api::<ControllerRegistration>::all(admin, cluster::GARDEN);
+    let (known, _) = registrations
+        .list(&ListOptions::default())
+        .await
+        .map_err(|error| Failure::Refused("list ControllerRegistrations".to_owned(), error))?;
     for extension in EXTENSIONS {
-        create(&deployments, extension.deployment(&options.gardener_version)).await?;
-        match create(&registrations, extension.registration()).await {
-            // A registration of a user controls the kinds already.
-            Err(Failure::Refused(_, error)) if error.reason() == reason::FORBIDDEN => {
-                tracing::info!(
-                    extension = extension.name,
-                    "stays away: another ControllerRegistration has taken its place"
-                );
-            }
-            created => created?,
+        let registration = extension.registration();
+        // The API server compares only the last type of each kind.
+        if let Some(rival) = known.iter().find(|other| is_rival(other, &registration)) {
+            tracing::info!(
+                extension = extension.name,
+                rival = rival.metadata.name,
+                "stays away: another is in its place"
+            );
+            continue;
         }
+        create(&deployments, extension.deployment(&options.gardener_version)).await?;
+        create(&registrations, registration).await?;
     }
     Ok(())
 }

@@ -183,6 +183,15 @@ pub fn check_primary(
     Ok(())
 }
 
+/// True if a registration controls a kind and type of another one primarily. Unlike [`check_primary`], it compares every
+/// type of a kind.
+pub fn is_rival(one: &ControllerRegistration, other: &ControllerRegistration) -> bool {
+    let controls = |resource: &ControllerResource| {
+        primary(one).any(|own| (&own.kind, &own.r#type) == (&resource.kind, &resource.r#type))
+    };
+    one.metadata.name != other.metadata.name && primary(other).any(controls)
+}
+
 /// Repository of the charts of built-in extensions, which a landscape has from its start.
 pub const BUILT_IN_CHARTS: &str = "extensions.example.org/charts/";
 
@@ -199,16 +208,7 @@ pub fn way_out(
     others: &[Arc<ControllerRegistration>],
     is_built_in: impl Fn(&ControllerRegistration) -> bool,
 ) -> Option<String> {
-    let controls = |registration: &ControllerRegistration, kind: &str, type_: &str| {
-        let mut primary = registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true));
-        primary.any(|resource| resource.kind == kind && resource.r#type == type_)
-    };
-    let stands_in_the_way = |other: &&Arc<ControllerRegistration>| {
-        let mut own = registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true));
-        other.metadata.name != registration.metadata.name
-            && own.any(|resource| controls(other, &resource.kind, &resource.r#type))
-            && is_built_in(other)
-    };
+    let stands_in_the_way = |other: &&Arc<ControllerRegistration>| is_rival(other, registration) && is_built_in(other);
     let name = &others.iter().find(stands_in_the_way)?.metadata.name;
     Some(format!(
         "the landscape has {name} from its start: name yours {name} to take its place, or delete that one first (kubectl \
@@ -348,6 +348,24 @@ mod tests {
         let other = registration("d", &[("Worker", "calico")]);
         assert!(check_primary(&second, &[other.clone(), first.clone()]).is_err());
         assert!(check_primary(&second, &[first, other]).is_err(), "of another kind");
+    }
+
+    #[test]
+    fn rivals_control_any_type_of_a_kind() {
+        let own = registration("a", &[("Network", "calico")]);
+        for (name, resources, expected) in [
+            ("b", &[("Network", "calico")][..], true),
+            ("b", &[("Network", "calico"), ("Network", "cilium")], true),
+            ("b", &[("Network", "cilium"), ("Worker", "calico")], false),
+            ("b", &[], false),
+            ("a", &[("Network", "calico")], false),
+        ] {
+            let other = registration(name, resources);
+            assert_eq!((is_rival(&own, &other), is_rival(&other, &own)), (expected, expected), "{name} {resources:?}");
+        }
+        let mut secondary = ControllerRegistration::clone(&registration("b", &[("Network", "calico")]));
+        secondary.spec.resources[0].primary = Some(false);
+        assert!(!is_rival(&own, &secondary) && !is_rival(&secondary, &own));
     }
 
     #[test]
