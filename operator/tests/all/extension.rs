@@ -85,3 +85,29 @@ fn a_registration_that_failed_is_tried_again() {
     assert!(world.get::<ControllerRegistration>("", "provider-x").is_some());
     assert_eq!(condition(&world, "Installed").map(|(status, _)| status).as_deref(), Some("True"));
 }
+
+/// The kind and type belong to an extension that the landscape has from its start.
+#[test]
+fn a_collision_with_a_built_in_extension_is_a_condition() {
+    let text = "controllerregistrations.core.gardener.cloud \"provider-x\" is forbidden: another ControllerRegistration \
+                resource already exists that controls resource Infrastructure/x primarily; the landscape has built-in-x from \
+                its start: name yours built-in-x to take its place, or delete that one first (kubectl delete \
+                controllerregistration built-in-x)";
+    let mut world = world().with_in("runtime", garden()).with_in("runtime", extension());
+    for _ in 0..20 {
+        world.refuse("create controllerregistrations", Status::failure(403, "Forbidden", text));
+    }
+    start(&mut world);
+    roll_out(&mut world);
+    let installed = |world: &World| {
+        let extension: Extension = world.get_in("runtime", "", "provider-x").expect("there");
+        let found = extension.status.conditions.into_iter().find(|condition| condition.r#type == "Installed");
+        found.map(|found| (found.status, found.reason, found.message)).expect("it is judged")
+    };
+    let owned = |status: &str, reason: &str, message: &str| (status.to_owned(), reason.to_owned(), message.to_owned());
+    assert_eq!(installed(&world), owned("False", "ReconcileFailed", text));
+    // The built-in one has been deleted.
+    world.advance_to("2025-06-02T18:00:00Z");
+    let done = owned("True", "ReconcileSuccessful", "Extension has been reconciled successfully");
+    assert_eq!(installed(&world), done);
+}
