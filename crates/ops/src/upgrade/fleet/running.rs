@@ -256,4 +256,58 @@ mod tests {
             ]
         );
     }
+
+    /// Context of requests to a server with some objects, by the plurals of their kinds. Other kinds but Leases are not
+    /// served.
+    fn context(objects: Vec<(&'static str, Value)>) -> Context {
+        let transport = process::Transport::new(move |request| {
+            let plural = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
+            let items: Vec<&Value> =
+                objects.iter().filter(|(known, _)| *known == plural).map(|(_, object)| object).collect();
+            let code = if items.is_empty() && plural != "leases" { 404 } else { 200 };
+            let body = json!({ "metadata": { "resourceVersion": "9" }, "items": items }).to_string();
+            Box::pin(async move {
+                let answer = http::Response::builder().status(code).header("content-type", "application/json");
+                Ok(answer.body(process::transport::full(body)).expect("an answer"))
+            })
+        });
+        Context {
+            identity: process::Identity {
+                component: "terrarium".into(),
+                instance: "terrarium".into(),
+                version: "v1.120.0".into(),
+            },
+            clock: clock::Clock::wall(),
+            random: clock::Random::new(1),
+            wall: clock::Clock::wall(),
+            transport,
+            tasks: process::Tasks::new(),
+            output: process::Output::new(|_| {}),
+        }
+    }
+
+    /// gardener-operator registers an Extension some time after it was applied.
+    #[tokio::test]
+    async fn an_extension_counts_once_before_and_after_its_registration() {
+        let declares = |plural: &'static str, version: &str| {
+            let annotations = json!({ annotation::EXTENSIONS_LIBRARY_VERSION: version });
+            (plural, json!({ "metadata": { "name": "mine", "annotations": annotations } }))
+        };
+        let (applied, registered) = ("extensions", "controllerdeployments");
+        for (objects, expected) in [
+            (vec![], None),
+            (vec![declares(applied, "v1.119.0")], Some("v1.119.0")),
+            (vec![declares(registered, "v1.119.0"), declares(applied, "v1.119.0")], Some("v1.119.0")),
+            // The operator has not taken over a later change.
+            (vec![declares(registered, "v1.119.0"), declares(applied, "v1.120.0")], Some("v1.119.0")),
+            (vec![declares(registered, "v1.119.0"), declares(applied, "")], Some("v1.119.0")),
+            (vec![declares(applied, "")], None),
+        ] {
+            let case = format!("{objects:?}");
+            let fleet = without_shoots(&context(objects)).await.expect("Leases are served");
+            let expected: Vec<Instance> =
+                expected.map(|version| Instance::owned(Component::Extension, "mine", version)).into_iter().collect();
+            assert_eq!(fleet.landscape.instances, expected, "{case}");
+        }
+    }
 }

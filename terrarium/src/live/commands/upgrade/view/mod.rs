@@ -492,3 +492,6 @@ impl View {
 fn failed(next: &Move, error: &Error) -> Failure {
     Failure::Failed(format!("{next}: {error}"))
 }
+
+#[cfg(test)]
+mod tests;
