@@ -59,6 +59,18 @@ pub fn write_settings(transport: &Transport, settings: Settings) -> BoxFuture<'_
     })
 }
 
+/// Begins the registry at a start of the host: writes the settings, and removes the Leases of processes of an earlier start,
+/// of which none runs any more.
+///
+/// # Errors
+/// The API server cannot be reached.
+pub fn begin(transport: &Transport, settings: Settings) -> BoxFuture<'_, Result<(), TransportError>> {
+    Box::pin(async move {
+        write_settings(transport, settings).await?;
+        remove(transport, None).await
+    })
+}
+
 /// Removes all Leases, or the one with this name; missing Leases are no error.
 ///
 /// # Errors

@@ -55,8 +55,7 @@ impl Live {
     /// The log cannot be reached.
     pub(super) async fn begin_registry(&self, skew: registry::Settings) -> io::Result<()> {
         let transport = self.client.transport("kubelet");
-        registry::write_settings(&transport, skew).await.map_err(io::Error::other)?;
-        registry::remove(&transport, None).await.map_err(io::Error::other)?;
+        registry::begin(&transport, skew).await.map_err(io::Error::other)?;
         self.host.stop_all_renewals().await.map_err(io::Error::other)
     }
 

@@ -50,6 +50,15 @@ async fn register(host: &Host, component: &str, pod: &str, version: &str) -> (u1
     (answer.code, cause)
 }
 
+/// Registers an instance of a seed like [`register`].
+async fn register_on(host: &Host, seed: &str, component: &str, version: &str) -> (u16, String) {
+    let cluster = format!("seed--{seed}");
+    let me = Registered { cluster: &cluster, pod: "x", component, version, address: "" };
+    let lease = me.lease("2025-06-01T00:00:00Z".parse().expect("an instant"));
+    let answer = send(host, "POST", LEASES, &[], json!(lease).to_string()).await;
+    (answer.code, answer.json()["details"]["causes"][0]["message"].as_str().unwrap_or_default().to_owned())
+}
+
 #[tokio::test]
 async fn a_version_out_of_skew_is_not_registered() {
     let host = host(Profile::Documents).await;
@@ -192,13 +201,7 @@ async fn the_first_apiserver_that_comes_back_skips_no_minor() {
 #[tokio::test]
 async fn the_oldest_gardenlet_bounds_provider_local_on_every_seed() {
     let host = host(Profile::Documents).await;
-    let on = async |seed: &str, component: &str, version: &str| {
-        let cluster = format!("seed--{seed}");
-        let me = Registered { cluster: &cluster, pod: "x", component, version, address: "" };
-        let lease = me.lease("2025-06-01T00:00:00Z".parse().expect("an instant"));
-        let answer = send(&host, "POST", LEASES, &[], json!(lease).to_string()).await;
-        (answer.code, answer.json()["details"]["causes"][0]["message"].as_str().unwrap_or_default().to_owned())
-    };
+    let on = async |seed: &str, component: &str, version: &str| register_on(&host, seed, component, version).await;
     assert_eq!(register(&host, "gardener-apiserver", "a", "v1.3.0").await.0, 201);
     assert_eq!(on("a", "gardenlet", "v1.3.0").await.0, 201);
     assert_eq!(on("b", "gardenlet", "v1.2.0").await.0, 201);
@@ -206,6 +209,28 @@ async fn the_oldest_gardenlet_bounds_provider_local_on_every_seed() {
                 \"b\"";
     assert_eq!(on("a", "gardener-extension-provider-local", "v1.3.0").await, (403, text.to_owned()));
     assert_eq!(on("a", "gardener-extension-provider-local", "v1.2.4").await.0, 201);
+}
+
+/// A killed host leaves the Leases of its processes.
+#[tokio::test]
+async fn registrations_of_a_former_host_refuse_no_process() {
+    let host = host(Profile::Documents).await;
+    let created = (201, String::new());
+    assert_eq!(register(&host, "gardener-apiserver", "a", "v1.3.0").await, created);
+    assert_eq!(register_on(&host, "a", "gardenlet", "v1.2.0").await, created);
+    let provider = "gardener-extension-provider-local";
+    let text = "extension \"provider-local\" depends on extensions library 1.3.0, which is newer than gardenlet 1.2.0 on seed \
+                \"a\"";
+    assert_eq!(register_on(&host, "a", provider, "v1.3.0").await, (403, text.to_owned()));
+    let user = process::User { name: "kubelet".into(), groups: vec!["system:masters".into()], component: None };
+    let settings = registry::Settings { enforcement: None, allows_downgrades: true };
+    registry::begin(&host.transport(user), settings).await.expect("an answer");
+    assert_eq!(get(&host, LEASES).await.json()["items"], json!([]));
+    // provider-local may start before the others.
+    assert_eq!(register_on(&host, "a", provider, "v1.3.0").await, created);
+    assert_eq!(register_on(&host, "a", "gardenlet", "v1.3.0").await, created);
+    let namespace = get(&host, "/clusters/garden/api/v1/namespaces/gardener-system-instances").await.json();
+    assert_eq!(namespace["metadata"]["annotations"]["terrarium.dev/allow-downgrade"], "true");
 }
 
 async fn annotate(host: &Host, annotations: Value) {
