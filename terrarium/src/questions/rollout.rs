@@ -73,7 +73,6 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         Some(shoot) => of_landscape(arguments, shoot, output)?,
         None => of_files(arguments, output)?,
     };
-    tell(&chosen, output);
     let (pools, refused) = change.judge(arguments.operation.as_deref(), hashing)?;
     for note in &change.inventory.notes {
         output.note(&format!("note: {note}"));
@@ -108,6 +107,7 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashi
     let now = Clock::wall().now();
     let given = given(arguments, &mut apply_to_first())?;
     let chosen = Chosen::for_shoots(arguments.release.version(), given.iter().flat_map(DecodedManifests::shoots));
+    tell(&chosen, output);
     let (found, profiles): (Vec<Inventory>, Vec<Inventory>) = inventories(given, now, chosen.release, output)?
         .into_iter()
         .partition(|inventory| !inventory.shoots.is_empty());
@@ -242,6 +242,7 @@ fn of_landscape(
         let chosen = arguments.release.of_landscape(&client.facts.name, &release)?;
         Ok::<_, Failure>((Inventory::of_landscape(&context, chosen.release).await?, nodes, gates, chosen))
     })?;
+    tell(&chosen, output);
     let mut given = inventories(given, now, chosen.release, output)?;
     let has_profiles =
         given.iter().any(|inventory| !inventory.cloud_profiles.is_empty() || !inventory.namespaced.is_empty());
