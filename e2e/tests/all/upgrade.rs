@@ -59,8 +59,16 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     let gardenlet =
         |patch: &str| garden(&["-n", "garden", "patch", "gardenlet", "local-2", "--type=merge", "-p", patch]);
     gardenlet(r#"{"spec":{"deployment":{"image":{"tag":"v1.120.0"}}}}"#);
-    let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.121"]);
+    let file = sandbox.folder().join("refused.xml");
+    let report = ["--report", file.to_str().expect("a path")];
+    let apply = ["upgrade", "apply", "--to", "1.121"];
+    let (code, text) = sandbox.terrarium_refused(&[&apply[..], &report].concat());
     assert_eq!(code, 2);
+    let written = std::fs::read_to_string(&file).expect("a report");
+    in_order(
+        &written,
+        &["tests=\"1\" failures=\"1\"", "time=\"0.000\"", "<failure message=", "pins spec.deployment.image"],
+    );
     in_order(
         &text,
         &[
@@ -225,9 +233,14 @@ fn an_upgrade_is_not_over_while_a_component_crash_loops() {
         assert!(plan.contains(command), "{plan}");
     }
     assert!(!plan.contains("`kubectl -n") && !plan.contains("`kubectl get"), "{plan}");
-    let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.127"]);
+    let file = sandbox.folder().join("refused.xml");
+    let words = ["upgrade", "apply", "--to", "1.127", "--report", file.to_str().expect("a path")];
+    let (code, text) = sandbox.terrarium_refused(&words);
     assert_eq!(code, 2, "{text}");
-    in_order(&text, &[gone.trim_start_matches("W4 FeatureGateGone: "), "config set"]);
+    let gone = gone.trim_start_matches("W4 FeatureGateGone: ");
+    in_order(&text, &[gone, "config set"]);
+    let written = std::fs::read_to_string(&file).expect("a report");
+    in_order(&written, &["tests=\"1\" failures=\"1\"", "<failure message=", gone]);
     sandbox.terrarium(&["config", "set", "gardenlet", "featureGates.NewVPN="]);
 
     // The host has ended: the upgrade cannot continue.

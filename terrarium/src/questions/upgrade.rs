@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::input::paths;
 use crate::live::ask::query::Form;
 use crate::live::ask::table::Table;
-use crate::live::upgrade::ApplyOptions;
+use crate::live::upgrade::{ApplyOptions, Planning};
 use crate::live::{self, Which};
 use crate::output::Output;
 
@@ -115,11 +115,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             plan(&fleet::given(&arguments.which, &[], None)?, to, false, Form::default(), output)
         }
         Verb::Apply { to, force, options } => {
-            must_be_known(to, *force, output)?;
-            let FleetInput { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
-            let target = target(to, &fleet);
-            let Order { fleet, plan, .. } = order(&fleet, &target, profile)?;
-            live::upgrade::apply(&arguments.which, options, &fleet, &plan, (&target, profile), output)
+            let plan = |output: &mut Output| {
+                must_be_known(to, *force, output)?;
+                let FleetInput { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
+                let target = target(to, &fleet);
+                let Order { fleet, plan, .. } = order(&fleet, &target, profile)?;
+                Ok(Planning { fleet, plan, to: target, profile })
+            };
+            live::upgrade::apply(&arguments.which, options, to, plan, output)
         }
         Verb::Status { shared } => live::upgrade::status(&arguments.which, shared.output, output),
     }

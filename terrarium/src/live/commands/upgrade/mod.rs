@@ -68,31 +68,62 @@ pub(crate) struct ApplyOptions {
     quiet: bool,
 }
 
-/// Executes a plan.
+/// Plans an upgrade of the landscape with `plan`, executes it, and writes the report of each end; `to`: requested version.
 ///
 /// # Errors
-/// A component does not reach its version, or a signal or the end of the input stops the upgrade.
+/// There is no plan, a component does not reach its version, or a signal or the end of the input stops the upgrade.
 pub(crate) fn apply(
     which: &Which,
     options: &ApplyOptions,
-    fleet: &Fleet,
-    plan: &Plan,
-    (to, profile): (&GardenerVersion, Profile),
+    to: &GardenerVersion,
+    plan: impl FnOnce(&mut Output) -> Result<Planning, Failure>,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    let mut report = Report::new(&which.name(), &to.clone().completed());
+    let done = plan(output).and_then(|planning| execute(which, options, &planning, &mut report, output));
+    if let Some(file) = &options.report {
+        report.write(file, done.as_ref().err())?;
+    }
+    let to = done?;
+    if report.moves.is_empty() {
+        return output.line(&format!("nothing to do: every component is at v{to}"));
+    }
+    output.line(&format!("every component is at v{to}; it took {:.1} s", report.seconds()))
+}
+
+/// A plan of the running landscape.
+pub(crate) struct Planning {
+    pub(crate) fleet: Fleet,
+    pub(crate) plan: Plan,
+    /// Target version, with a patch.
+    pub(crate) to: GardenerVersion,
+    pub(crate) profile: Profile,
+}
+
+/// Executes a plan, and returns its target.
+///
+/// # Errors
+/// A component does not reach its version, or a signal or the end of the input stops the upgrade.
+fn execute(
+    which: &Which,
+    options: &ApplyOptions,
+    planning: &Planning,
+    report: &mut Report,
+    output: &mut Output,
+) -> Result<GardenerVersion, Failure> {
+    let Planning { fleet, plan, to, profile } = planning;
+    report.set_target(to);
     let client = Client::of(&which.directory()?)?;
     startable(fleet, to)?;
-    let mut report = Report::new(&client.facts.name, to);
-    let mut moves = Vec::new();
-    let done = block_on(async {
-        let view = View::open(client.context(), &client.facts.name, profile).await?;
+    block_on(async {
+        let view = View::open(client.context(), &client.facts.name, *profile).await?;
         tokio::select! {
             biased;
             _ = end_signal() => return Err(Failure::Interrupted(again("interrupted", to))),
             read = view.garden_is_read(to, options.wait) => read?,
         }
-        let kept;
-        (moves, kept) = view.moves(plan)?;
+        let (moves, kept) = view.moves(plan)?;
+        report.moves.clone_from(&moves);
         for text in &kept {
             output.note(&format!("note: {text}"));
         }
@@ -100,21 +131,10 @@ pub(crate) fn apply(
         tokio::select! {
             biased;
             _ = end_signal() => Err(Failure::Interrupted(again("interrupted", to))),
-            done = all(&client, &view, options, &moves, to, &mut report, output) => done,
+            done = all(&client, &view, options, &moves, to, report, output) => done,
         }
-    });
-    let rest = moves.get(report.taken.len()..).unwrap_or_default();
-    if let Some(file) = &options.report {
-        let text = report.text(file, rest, done.as_ref().err());
-        std::fs::write(file, text)
-            .map_err(|error| Failure::Failed(format!("the report cannot be written to {}: {error}", file.display())))?;
-    }
-    done?;
-    if moves.is_empty() {
-        return output.line(&format!("nothing to do: every component is at v{to}"));
-    }
-    let seconds = report.taken.iter().map(|taken| taken.seconds).sum::<f64>();
-    output.line(&format!("every component is at v{to}; it took {seconds:.1} s"))
+    })?;
+    Ok(to.clone())
 }
 
 /// Checks that every component starts at a version with its feature gates.

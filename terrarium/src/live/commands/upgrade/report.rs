@@ -25,17 +25,41 @@ pub(super) struct ExecutedMove {
 pub(super) struct Report {
     landscape: String,
     to: String,
+    /// Moves in order; empty until they are known.
+    pub(super) moves: Vec<Move>,
+    /// The first moves, as far as they were begun.
     pub(super) taken: Vec<ExecutedMove>,
 }
 
 impl Report {
     pub(super) fn new(landscape: &str, to: &GardenerVersion) -> Self {
-        Self { landscape: landscape.to_owned(), to: format!("v{to}"), taken: Vec::new() }
+        Self { landscape: landscape.to_owned(), to: format!("v{to}"), moves: Vec::new(), taken: Vec::new() }
     }
 
-    /// Formats the report according to the file's extension; `rest`: moves that were not begun.
-    pub(super) fn text(&self, file: &Path, rest: &[Move], failure: Option<&Failure>) -> String {
+    /// Replaces the target by one with its patch.
+    pub(super) fn set_target(&mut self, to: &GardenerVersion) {
+        self.to = format!("v{to}");
+    }
+
+    /// Wall time of all moves in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        // The sum of no floats is -0.0.
+        self.taken.iter().fold(0.0, |sum, taken| sum + taken.seconds)
+    }
+
+    /// Writes the report to a file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn write(&self, file: &Path, failure: Option<&Failure>) -> Result<(), Failure> {
+        std::fs::write(file, self.text(file, failure))
+            .map_err(|error| Failure::Failed(format!("the report cannot be written to {}: {error}", file.display())))
+    }
+
+    /// Formats the report according to the file's extension.
+    fn text(&self, file: &Path, failure: Option<&Failure>) -> String {
         let why = failure.map(ToString::to_string);
+        let rest = self.moves.get(self.taken.len()..).unwrap_or_default();
         match file.extension().and_then(|extension| extension.to_str()) {
             Some("json") => format!("{:#}\n", self.json(rest, why.as_deref())),
             Some("xml") => self.junit(rest, why.as_deref()),
@@ -63,11 +87,14 @@ impl Report {
     }
 
     fn junit(&self, rest: &[Move], why: Option<&str>) -> String {
-        let failures = self.taken.iter().filter(|taken| taken.problem.is_some()).count();
-        let seconds: f64 = self.taken.iter().map(|taken| taken.seconds).sum();
+        let has_failed = self.taken.iter().any(|taken| taken.problem.is_some());
+        // A failure outside of the moves is a test case of its own.
+        let other = why.filter(|_| !has_failed);
+        let failures = usize::from(has_failed || other.is_some());
+        let seconds = self.seconds();
         let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         let name = escaped(&format!("upgrade of {} to {}", self.landscape, self.to));
-        let (tests, skipped) = (self.taken.len() + rest.len(), rest.len());
+        let (tests, skipped) = (self.taken.len() + usize::from(other.is_some()) + rest.len(), rest.len());
         // Writing to memory cannot fail.
         let _ = writeln!(
             xml,
@@ -81,6 +108,13 @@ impl Report {
                 None => writeln!(xml, "/>"),
                 Some(problem) => writeln!(xml, "><failure message=\"{}\"/></testcase>", escaped(problem)),
             };
+        }
+        if let Some(other) = other {
+            let _ = writeln!(
+                xml,
+                "  <testcase classname=\"upgrade\" name=\"{name}\" time=\"0.000\"><failure message=\"{}\"/></testcase>",
+                escaped(other)
+            );
         }
         for step in rest {
             let (name, why) = (escaped(&step.to_string()), escaped(why.unwrap_or_default()));
@@ -143,9 +177,9 @@ mod tests {
             seconds: 0.5,
             problem: Some("refused <A1> & \"more\"".to_owned()),
         });
-        let rest = [step(Component::Scheduler)];
+        report.moves = [Component::Operator, Component::Apiserver, Component::Scheduler].map(step).into();
         let failure = Failure::Failed("refused".to_owned());
-        let text = |name: &str| report.text(Path::new(name), &rest, Some(&failure));
+        let text = |name: &str| report.text(Path::new(name), Some(&failure));
         assert_eq!(
             text("r.xml"),
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"upgrade of default to v1.121.0\" tests=\"3\" \
@@ -166,5 +200,32 @@ mod tests {
              v1.120.0 -> v1.121.0: refused <A1> & \"more\", 0.5 s\ngardener-scheduler v1.120.0 -> v1.121.0: not \
              begun\nrefused\n"
         );
+    }
+
+    /// Before the first move, between two, and after the last one; without a failure there is no such case.
+    #[test]
+    fn a_failure_outside_of_the_moves_is_a_test_case() {
+        let failure = Failure::Refused("gate <A> is gone".to_owned());
+        let mut report = Report::new("default", &GardenerVersion::release(1, 121, 0));
+        let head = |counts: &str| {
+            let xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+            format!("{xml}\n<testsuite name=\"upgrade of default to v1.121.0\" {counts}>\n")
+        };
+        let cause = "  <testcase classname=\"upgrade\" name=\"upgrade of default to v1.121.0\" time=\"0.000\"><failure \
+                     message=\"gate &lt;A&gt; is gone\"/></testcase>\n";
+        let text = |report: &Report, failure| report.text(Path::new("r.xml"), failure);
+        let counts = "tests=\"1\" failures=\"1\" skipped=\"0\" time=\"0.000\"";
+        assert_eq!(text(&report, Some(&failure)), format!("{}{cause}</testsuite>\n", head(counts)));
+        let counts = "tests=\"0\" failures=\"0\" skipped=\"0\" time=\"0.000\"";
+        assert_eq!(text(&report, None), format!("{}</testsuite>\n", head(counts)));
+        report.moves = [Component::Operator, Component::Apiserver].map(step).into();
+        for component in [Component::Operator, Component::Apiserver] {
+            report.taken.push(ExecutedMove { step: step(component), seconds: 0.5, problem: None });
+            let (tests, skipped, seconds) =
+                if component == Component::Operator { (3, 1, "0.500") } else { (3, 0, "1.000") };
+            let counts = format!("tests=\"{tests}\" failures=\"1\" skipped=\"{skipped}\" time=\"{seconds}\"");
+            let found = text(&report, Some(&failure));
+            assert!(found.starts_with(&head(&counts)) && found.contains(cause), "{found}");
+        }
     }
 }
