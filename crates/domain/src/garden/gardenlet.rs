@@ -31,10 +31,32 @@ pub fn chart_reference(version: &str) -> String {
     format!("{CHART_REPOSITORY}:{version}")
 }
 
-/// Returns the JSON merge patch of a Gardenlet that gives it the chart of a version. The fields that exclude `ref` are removed.
-pub fn chart_patch(version: &str) -> Value {
-    let repository = json!({ "ref": chart_reference(version), "repository": null, "tag": null, "digest": null });
+/// Returns the JSON merge patch of a Gardenlet that gives it the chart of a version.
+///
+/// If a tag names the version of its chart, only the tag is replaced, and a digest after it is removed; otherwise the whole
+/// reference. The fields that exclude `ref` are removed.
+pub fn chart_patch(gardenlet: &Gardenlet, version: &str) -> Value {
+    let old = &gardenlet.spec.deployment.helm.oci_repository;
+    let repository = match (text(old.r#ref.as_ref()), text(old.digest.as_ref()), text(old.tag.as_ref())) {
+        (None, None, Some(_)) => json!({ "tag": version }),
+        (reference, ..) => {
+            let name = reference.and_then(split_tag).map_or(CHART_REPOSITORY, |(name, _)| name);
+            json!({ "ref": format!("{name}:{version}"), "repository": null, "tag": null, "digest": null })
+        }
+    };
     json!({ "spec": { "deployment": { "helm": { "ociRepository": repository } } } })
+}
+
+/// Returns a note on a Gardenlet if [`chart_patch`] replaces more than the tag of its chart.
+pub fn chart_note(gardenlet: &Gardenlet, version: &str) -> Option<String> {
+    let old = chart_url(&gardenlet.spec.deployment.helm.oci_repository);
+    let tagged = split_tag(&old);
+    if tagged.is_some_and(|(name, tag)| old == format!("{name}:{tag}")) {
+        return None;
+    }
+    let new = tagged.map_or_else(|| chart_reference(version), |(name, _)| format!("{name}:{version}"));
+    let metadata = &gardenlet.metadata;
+    Some(format!("Gardenlet {}/{}: chart {new} replaces {old:?}", metadata.namespace, metadata.name))
 }
 
 /// Returns the Gardenlet with the chart of the operator's version; `None`: it has it already, or does not request it.
@@ -52,17 +74,27 @@ pub fn updated(gardenlet: &Gardenlet, version: &str) -> Option<Gardenlet> {
     Some(new)
 }
 
+fn text(field: Option<&String>) -> Option<&str> {
+    field.map(String::as_str).filter(|text| !text.is_empty())
+}
+
 /// Returns the URL of the chart, as conditions name it.
 pub fn chart_url(repository: &OCIRepository) -> String {
-    let text = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
-    let base = text(&repository.repository).unwrap_or_default();
-    let url = match (text(&repository.r#ref), text(&repository.digest), text(&repository.tag)) {
-        (Some(reference), ..) => reference,
+    let base = text(repository.repository.as_ref()).unwrap_or_default();
+    let url = match (text(repository.r#ref.as_ref()), text(repository.digest.as_ref()), text(repository.tag.as_ref())) {
+        (Some(reference), ..) => reference.to_owned(),
         (None, Some(digest), _) => format!("{base}@{digest}"),
         (None, None, Some(tag)) => format!("{base}:{tag}"),
-        (None, None, None) => base,
+        (None, None, None) => base.to_owned(),
     };
     url.strip_prefix("oci://").unwrap_or(&url).to_owned()
+}
+
+/// Splits a reference into name and tag, without its digest; `None`: it has no tag.
+fn split_tag(reference: &str) -> Option<(&str, &str)> {
+    let named = reference.split_once('@').map_or(reference, |(before, _)| before);
+    // A colon before the last slash separates a port.
+    named.rsplit_once(':').filter(|(_, tag)| !tag.is_empty() && !tag.contains('/'))
 }
 
 /// The version that a Gardenlet names: its image's tag, else the chart's tag, else the annotation.
@@ -75,10 +107,7 @@ pub fn version(gardenlet: &Gardenlet) -> Result<String, String> {
         return Ok(tag);
     }
     let url = chart_url(&gardenlet.spec.deployment.helm.oci_repository);
-    let named = url.split_once('@').map_or(url.as_str(), |(before, _)| before);
-    // A colon before the last slash separates a port.
-    let tag = named.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
-    if let Some(tag) = tag.filter(|tag| !tag.is_empty()) {
+    if let Some((_, tag)) = split_tag(&url) {
         return Ok(tag.to_owned());
     }
     let annotated = gardenlet.metadata.annotation(annotation::COMPONENT_VERSION).filter(|version| !version.is_empty());
@@ -180,18 +209,54 @@ mod tests {
         gardenlet
     }
 
+    /// The chart, that of a version, and a note if more than the tag is another one.
     #[test]
     fn the_chart_of_a_version_replaces_each_form_of_reference() {
-        for repository in [
-            json!({ "ref": "oci://x/gardenlet:v1.119.0" }),
-            json!({ "repository": "x/gardenlet", "tag": "v1.119.0" }),
-            json!({ "repository": "x/gardenlet", "digest": "sha256:0" }),
-            json!({ "repository": "x/gardenlet", "tag": "v1.119.0", "digest": "sha256:0" }),
+        let default = json!({ "ref": "gardener/charts/gardenlet:v1.120.0" });
+        for (repository, expected, note) in [
+            (
+                json!({ "ref": "oci://x:5000/a/gardenlet:v1.119.0" }),
+                json!({ "ref": "oci://x:5000/a/gardenlet:v1.120.0" }),
+                None,
+            ),
+            (
+                json!({ "ref": "x/gardenlet:v1.119.0", "repository": "y", "tag": "v1.118.0" }),
+                json!({ "ref": "x/gardenlet:v1.120.0" }),
+                None,
+            ),
+            (
+                json!({ "ref": "oci://x/gardenlet:v1.119.0@sha256:0" }),
+                json!({ "ref": "oci://x/gardenlet:v1.120.0" }),
+                Some("chart x/gardenlet:v1.120.0 replaces \"x/gardenlet:v1.119.0@sha256:0\""),
+            ),
+            (
+                json!({ "ref": "x:5000/gardenlet" }),
+                default.clone(),
+                Some("chart gardener/charts/gardenlet:v1.120.0 replaces \"x:5000/gardenlet\""),
+            ),
+            (
+                json!({ "repository": "oci://x:5000/gardenlet", "tag": "v1.119.0" }),
+                json!({ "repository": "oci://x:5000/gardenlet", "tag": "v1.120.0" }),
+                None,
+            ),
+            (
+                json!({ "repository": "x/gardenlet", "digest": "sha256:0" }),
+                default.clone(),
+                Some("chart gardener/charts/gardenlet:v1.120.0 replaces \"x/gardenlet@sha256:0\""),
+            ),
+            (
+                json!({ "repository": "x/gardenlet", "tag": "v1.119.0", "digest": "sha256:0" }),
+                default.clone(),
+                Some("chart gardener/charts/gardenlet:v1.120.0 replaces \"x/gardenlet@sha256:0\""),
+            ),
         ] {
-            let mut tree = serde_json::to_value(gardenlet(repository.clone())).expect("JSON");
-            apimachinery::patch::merge_patch(&mut tree, &chart_patch("v1.120.0"));
-            let expected = json!({ "ref": "gardener/charts/gardenlet:v1.120.0" });
+            let mut old = gardenlet(repository.clone());
+            (old.metadata.namespace, old.metadata.name) = ("garden".to_owned(), "eu1".to_owned());
+            let mut tree = json!({ "spec": { "deployment": { "helm": { "ociRepository": repository } } } });
+            apimachinery::patch::merge_patch(&mut tree, &chart_patch(&old, "v1.120.0"));
             assert_eq!(tree["spec"]["deployment"]["helm"]["ociRepository"], expected, "{repository}");
+            let note = note.map(|note| format!("Gardenlet garden/eu1: {note}"));
+            assert_eq!(chart_note(&old, "v1.120.0"), note, "{repository}");
         }
     }
 

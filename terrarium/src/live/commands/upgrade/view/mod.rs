@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Observation of a landscape during an upgrade, requests of the moves, and their states.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use api::cluster;
@@ -15,7 +16,7 @@ use apimachinery::meta::DeleteOptions;
 use chrono::TimeDelta;
 use clock::Clock;
 use controller::{Api, Error, ListOptions, Patch, Readable, Reflector, Store};
-use domain::garden::gardenlet::chart_patch;
+use domain::garden::gardenlet::{chart_note, chart_patch};
 use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Landscape, library};
 use domain::upgrade::Plan;
@@ -128,7 +129,8 @@ impl View {
         self.deployments.list().iter().any(|deployment| deployment.metadata.name == Component::Operator.name())
     }
 
-    /// Returns the moves of a plan, and a note for each extension with its own releases.
+    /// Returns the moves of a plan, and notes: on each extension with its own releases, and on each Gardenlet of which more
+    /// than the tag of the chart is replaced.
     ///
     /// # Errors
     /// A move is impossible in the current state of the landscape.
@@ -143,7 +145,16 @@ impl View {
                 next.owner, next.from
             )
         };
-        Ok((moves, others.iter().map(kept).collect()))
+        let mut notes: Vec<String> = others.iter().map(kept).collect();
+        let mut known = BTreeSet::new();
+        for next in moves.iter().filter(|next| next.component == Component::Gardenlet) {
+            let gardenlet = self.gardenlets.find(namespace::GARDEN, &next.owner);
+            let is_first = known.insert(&next.owner);
+            if let Some(gardenlet) = gardenlet.filter(|_| is_first && !self.follows_operator(&next.owner)) {
+                notes.extend(chart_note(&gardenlet, &format!("v{}", next.to)));
+            }
+        }
+        Ok((moves, notes))
     }
 
     /// Refuses the move of a gardenlet whose Gardenlet pins another version.
@@ -243,7 +254,7 @@ impl View {
                     if self.follows_operator(&gardenlet.metadata.name) {
                         return Ok(());
                     }
-                    let patch = chart_patch(&version);
+                    let patch = chart_patch(&gardenlet, &version);
                     let api = Api::<Gardenlet>::namespaced(&self.context, cluster::GARDEN, namespace::GARDEN);
                     let done = api.patch(&next.owner, &Patch::Merge(patch)).await;
                     return done.map(drop).map_err(|error| failed(next, &error));
