@@ -128,14 +128,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let asked = arguments.gardener_version.as_ref();
     let asked_start = arguments.start_time.map(|when| when.behind(clock::Clock::wall().now()));
     let mut gates = Vec::new();
-    let (given, version, usual_start) = if is_demo {
+    let (given, version, named, usual_start) = if is_demo {
         if let Some(text) = asked.and_then(unknown_release) {
             output.note(&format!("note: {text}"));
         }
         let version = asked.map_or_else(|| GARDENER_VERSION.to_owned(), |asked| full(asked, rules_of(asked)));
         let preset = Preset::of_text(&version);
         let start = asked_start.unwrap_or_else(|| preset.start());
-        (demo(&preset, expiration(&preset, start)?, arguments.shoots), version, None)
+        let named = asked.map_or_else(|| format!("{version} (emulated)"), emulated);
+        (demo(&preset, expiration(&preset, start)?, arguments.shoots), version, named, None)
     } else {
         let SimulatedManifests { manifests, chosen, deciding, notes, has_life_cycles } =
             SimulatedManifests::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
@@ -153,7 +154,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             }
         }
         let start = evening_before_expiry(&manifests, chosen.release);
-        (manifests, full(&chosen.version, chosen.release), start)
+        (manifests, full(&chosen.version, chosen.release), emulated(&chosen.version), start)
     };
     let start = asked_start.or(usual_start).unwrap_or_else(|| Preset::of_text(&version).start());
     gates.extend(arguments.feature_gates.iter().cloned());
@@ -170,7 +171,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     let landscape = Landscape::start(options(arguments, (start, version), gates, &plan)?).map_err(failed)?;
     let mut run = Run { landscape, output, form: arguments.output, start, wall_at_start: wall, progress };
-    run.tell_head(arguments)?;
+    run.tell_head(arguments, &named)?;
     let story = run.begin(&plan)?;
     if is_demo && arguments.start_time.is_none() {
         run.refuse_a_late_shoot(&story, end)?;
@@ -190,18 +191,18 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn tell_head(&mut self, arguments: &Arguments) -> Result<(), Failure> {
+    /// Prints the first line; `gardener`: text of [`emulated`].
+    fn tell_head(&mut self, arguments: &Arguments, gardener: &str) -> Result<(), Failure> {
         if self.form != Form::Text {
             return Ok(());
         }
-        let options = self.landscape.options();
-        let (version, seeds) = (options.gardener_version.clone(), options.seeds.len());
+        let seeds = self.landscape.options().seeds.len();
         let profile = match arguments.profile {
             ProfileName::Documents => "documents",
             ProfileName::Upstream => "upstream",
         };
         self.output.line(&format!(
-            "Terrarium {} · Gardener {version} (emulated) · profile {profile} · log memory · seed {} · {}",
+            "Terrarium {} · Gardener {gardener} · profile {profile} · log memory · seed {} · {}",
             env!("CARGO_PKG_VERSION"),
             arguments.seed,
             plural(seeds, "seed"),
@@ -360,6 +361,16 @@ fn full(version: &GardenerVersion, rules: Release) -> String {
     if (major, minor) == (1, u64::from(rules.0)) { format!("v{major}.{minor}.{patch}") } else { format!("{rules}.0") }
 }
 
+/// Formats the version of the landscape as its user named it: `v1.149.0 (emulated)`, with the release whose rules apply if it
+/// is not known.
+fn emulated(version: &GardenerVersion) -> String {
+    let rules = rules_of(version);
+    match unknown_release(version) {
+        None => format!("v{version} (emulated)"),
+        Some(_) => format!("v{version} (emulated, by the rules of {rules})"),
+    }
+}
+
 /// Returns the feature gates of gardener-apiserver: those of its version, with the named settings.
 ///
 /// # Errors
@@ -480,6 +491,18 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+
+    #[test]
+    fn the_head_has_the_version_as_it_was_named() {
+        for (named, head, version) in [
+            ("v1.149.0", "v1.149.0 (emulated)", "v1.149.0"),
+            ("v1.150", "v1.150.0 (emulated, by the rules of v1.149)", "v1.149.0"),
+            ("v0.9", "v0.9.0 (emulated, by the rules of v1.80)", "v1.80.0"),
+        ] {
+            let named = ops::release::parse(named).expect("a version");
+            assert_eq!((emulated(&named), full(&named, rules_of(&named))), (head.to_owned(), version.to_owned()));
+        }
+    }
 
     #[test]
     fn a_start_is_the_evening_before_the_first_expiry() {
