@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Seeds whose gardenlets are not at a version, which holds up the extensions that follow the gardenlets.
+//! Seeds whose gardenlets are not at a version, which holds up the extensions that follow the gardenlets, and Gardenlets
+//! whose version cannot be told.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,9 +12,10 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
 use api::seedmanagement::Gardenlet;
 use domain::conditions;
+use domain::garden::gardenlet::version;
 use domain::skew::{Component, GardenerVersion, Landscape};
 
-use super::{Absence, obstacle};
+use super::{Absence, is_there, obstacle};
 
 /// Objects that show the gardenlets of a landscape; Deployments and pods are those of all components.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +30,22 @@ pub struct Gardenlets<'a> {
     pub deployments: &'a [Arc<Deployment>],
     /// All pods.
     pub pods: &'a [Arc<Pod>],
+}
+
+/// Returns the Gardenlets whose version cannot be told, and the reason with its remedy, in their order.
+pub(super) fn without_version(gardenlets: &[Arc<Gardenlet>]) -> impl Iterator<Item = (&str, String)> {
+    gardenlets.iter().filter_map(|gardenlet| {
+        let (name, why) = (&gardenlet.metadata.name, version(gardenlet).err()?);
+        let remedy = "set `ref` or `tag` of spec.deployment.helm.ociRepository, without a digest";
+        Some((name.as_str(), format!("Gardenlet {}/{name}: {why}; {remedy}", gardenlet.metadata.namespace)))
+    })
+}
+
+/// Returns notes on the Gardenlets whose version cannot be told and whose gardenlets have a Deployment of an earlier version;
+/// those without a Deployment are rows of [`super::missing`].
+pub fn undeployed_changes(gardenlets: &[Arc<Gardenlet>], deployments: &[Arc<Deployment>]) -> Vec<String> {
+    let is_deployed = |name: &str| is_there(deployments, Component::Gardenlet.name(), &cluster::of_seed(name));
+    without_version(gardenlets).filter(|(name, _)| is_deployed(name)).map(|(_, why)| why).collect()
 }
 
 impl Gardenlets<'_> {

@@ -12,6 +12,7 @@ use api::constants::annotation;
 use api::core::Seed;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ContainerStateTerminated, ContainerStatus, Pod};
+use api::seedmanagement::Gardenlet;
 use domain::garden::components::Program;
 use domain::garden::rollout::{is_end_of_landscape, last_words};
 use domain::profile::Profile;
@@ -278,6 +279,8 @@ pub struct Row {
 pub(crate) enum Absence {
     /// There is no Deployment.
     Deployment,
+    /// There is no Deployment, since the version of the Gardenlet cannot be told, with the reason.
+    Version(String),
     /// The image does not belong to the component.
     Image(String),
     /// It has 0 replicas. Instances that joined from elsewhere may run.
@@ -288,6 +291,7 @@ impl fmt::Display for Absence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Deployment => f.write_str("there is no Deployment of it"),
+            Self::Version(why) => f.write_str(why),
             Self::Image(image) => write!(f, "its image {image} is not one of this component"),
             Self::Replicas => f.write_str("its Deployment has 0 replicas"),
         }
@@ -305,27 +309,43 @@ impl Absence {
     }
 }
 
-/// Components without a Deployment: those of the control plane, and the gardenlet of each Seed that had one. `has_operator`:
-/// gardener-operator is one of them.
-pub fn missing(deployments: &[Arc<Deployment>], has_operator: bool, seeds: &[Arc<Seed>]) -> Vec<Row> {
+/// True if a Deployment is among others.
+fn is_there(deployments: &[Arc<Deployment>], name: &str, cluster: &str) -> bool {
+    deployments.iter().map(|deployment| &deployment.metadata).any(|metadata| {
+        metadata.name == name && metadata.annotation(annotation::CLUSTER).unwrap_or_default() == cluster
+    })
+}
+
+/// Components without a Deployment: those of the control plane, the gardenlet of each Seed that had one, and the gardenlet of
+/// each Gardenlet whose version cannot be told. `has_operator`: gardener-operator is one of them.
+pub fn missing(
+    deployments: &[Arc<Deployment>],
+    has_operator: bool,
+    seeds: &[Arc<Seed>],
+    gardenlets: &[Arc<Gardenlet>],
+) -> Vec<Row> {
     let control_plane = Program::ALL.into_iter().filter(|program| !program.is_of_seed());
     let control_plane = control_plane.filter(|program| has_operator || *program != Program::Operator);
-    let seeds = seeds.iter().filter(|seed| seed.status.gardener.is_some());
-    let gardenlets = seeds.map(|seed| (Program::Gardenlet, cluster::of_seed(&seed.metadata.name)));
-    let wanted = control_plane.map(|program| (program, cluster::RUNTIME.to_owned())).chain(gardenlets);
-    let is_there = |program: Program, cluster: &str| {
-        deployments.iter().map(|deployment| &deployment.metadata).any(|metadata| {
-            metadata.name == program.name() && metadata.annotation(annotation::CLUSTER).unwrap_or_default() == cluster
-        })
-    };
-    wanted
-        .filter(|(program, cluster)| !is_there(*program, cluster))
-        .map(|(program, cluster)| Row {
+    let control_plane = control_plane.map(|program| (program, cluster::RUNTIME.to_owned(), Absence::Deployment));
+    let mut unknown: Vec<(&str, String)> = gardenlets::without_version(gardenlets).collect();
+    let mut of_seeds: Vec<(&str, Absence)> = Vec::new();
+    for seed in seeds.iter().filter(|seed| seed.status.gardener.is_some()) {
+        let name = seed.metadata.name.as_str();
+        let own = unknown.iter().position(|(gardenlet, _)| *gardenlet == name);
+        let why = own.map_or(Absence::Deployment, |own| Absence::Version(unknown.remove(own).1));
+        of_seeds.push((name, why));
+    }
+    of_seeds.extend(unknown.into_iter().map(|(name, why)| (name, Absence::Version(why))));
+    let of_seeds = of_seeds.into_iter().map(|(name, why)| (Program::Gardenlet, cluster::of_seed(name), why));
+    control_plane
+        .chain(of_seeds)
+        .filter(|(program, cluster, _)| !is_there(deployments, program.name(), cluster))
+        .map(|(program, cluster, absence)| Row {
             component: program.name().to_owned(),
             cluster,
             ready: "0/0".to_owned(),
-            state: Absence::Deployment.to_string(),
-            absence: Some(Absence::Deployment),
+            state: absence.to_string(),
+            absence: Some(absence),
             ..Row::default()
         })
         .collect()
@@ -351,6 +371,14 @@ impl Row {
             return None;
         }
         Some(format!("{component} ({cluster}): {absence}"))
+    }
+
+    /// Reason for which the version of its Gardenlet cannot be told; None: it can, or it has a Deployment.
+    pub fn unknown_version(&self) -> Option<&str> {
+        match &self.absence {
+            Some(Absence::Version(why)) => Some(why),
+            _ => None,
+        }
     }
 
     /// Reason for which no instance of the component runs although its processes have not failed; None: one runs, its

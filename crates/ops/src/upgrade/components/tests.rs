@@ -238,7 +238,7 @@ fn components_without_a_deployment_are_rows() {
     let there = ["gardener-apiserver", "gardener-admission-controller", "gardener-controller-manager"];
     let there: Vec<Arc<Deployment>> = there.map(|name| deployment(name, "v1.148.0", &json!({}))).into();
     let found = |has_operator| {
-        let rows = missing(&there, has_operator, &seeds);
+        let rows = missing(&there, has_operator, &seeds, &[]);
         rows.iter().map(|row| row.cells().join(" ")).collect::<Vec<String>>()
     };
     let scheduler = "gardener-scheduler runtime - - 0/0 there is no Deployment of it";
@@ -247,9 +247,50 @@ fn components_without_a_deployment_are_rows() {
     assert_eq!(found(false), [scheduler, gardenlet]);
     assert_eq!(found(true), [operator, scheduler, gardenlet]);
     let target = GardenerVersion::parse("1.148.0").expect("a version");
-    let defect = missing(&there, false, &[])[0].defect(&target, &running("1.148.0"), Profile::Documents);
+    let defect = missing(&there, false, &[], &[])[0].defect(&target, &running("1.148.0"), Profile::Documents);
     let text = "gardener-scheduler (runtime): there is no Deployment of it";
     assert_eq!(defect, Some(Defect::Lasting(text.to_owned())));
+}
+
+/// One Gardenlet with a tag, and three by digest: one that never ran, one whose Seed has lost its Deployment, one that runs.
+#[test]
+fn a_gardenlet_whose_version_cannot_be_told_is_named() {
+    let gardenlet = |name: &str, repository: Value| -> Arc<Gardenlet> {
+        read(json!({
+            "metadata": { "name": name, "namespace": "garden" },
+            "spec": { "deployment": { "helm": { "ociRepository": repository } } },
+        }))
+    };
+    let by_digest = |name| gardenlet(name, json!({ "repository": "r", "tag": "v1.141.0", "digest": "sha256:0" }));
+    let gardenlets = [
+        gardenlet("tagged", json!({ "repository": "r", "tag": "v1.140.0" })),
+        by_digest("new"),
+        by_digest("lost"),
+        by_digest("old"),
+    ];
+    let gardener = json!({ "id": "i", "name": "n", "version": "v" });
+    let lost: Arc<Seed> = read(json!({ "metadata": { "name": "lost" }, "status": { "gardener": gardener } }));
+    let there = ["gardener-apiserver", "gardener-admission-controller", "gardener-controller-manager"];
+    let mut there: Vec<Arc<Deployment>> = there.map(|name| deployment(name, "v1.141.0", &json!({}))).into();
+    there.push(deployment("gardener-scheduler", "v1.141.0", &json!({})));
+    there.push(seed_deployment("gardenlet", "old", &image("gardenlet", "v1.140.0")));
+    let why = |name: &str| {
+        format!(
+            "Gardenlet garden/{name}: cannot tell the version of the chart \"r@sha256:0\": it has no tag, and there is no \
+             annotation \"terrarium.dev/version\"; set `ref` or `tag` of spec.deployment.helm.ociRepository, without a digest"
+        )
+    };
+    let target = GardenerVersion::parse("1.141.0").expect("a version");
+    let running = running("1.141.0");
+    let rows = missing(&there, false, &[lost], &gardenlets);
+    let shown: Vec<String> = rows.iter().map(|row| row.cells().join(" ")).collect();
+    assert_eq!(shown, ["lost", "new"].map(|name| format!("gardenlet seed--{name} - - 0/0 {}", why(name))));
+    for (row, name) in rows.iter().zip(["lost", "new"]) {
+        let text = format!("gardenlet (seed--{name}): {}", why(name));
+        assert_eq!(row.absence(&running), Some(text.clone()));
+        assert_eq!(row.defect(&target, &running, Profile::Documents), Some(Defect::Lasting(text)));
+    }
+    assert_eq!(gardenlets::undeployed_changes(&gardenlets, &there), [why("old")]);
 }
 
 #[test]

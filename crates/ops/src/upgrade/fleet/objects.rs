@@ -129,11 +129,15 @@ impl Objects {
             }
             "Gardenlet" if is_gardeners(group) => {
                 let own = text(tree, "/spec/deployment/image/tag");
-                let chart = text(tree, "/spec/deployment/helm/ociRepository/tag").or_else(|| {
-                    let reference = text(tree, "/spec/deployment/helm/ociRepository/ref")?;
-                    tag(&reference).map(str::to_owned)
-                });
-                let version = own.or(chart).or_else(|| annotated(tree, annotation::COMPONENT_VERSION));
+                let chart = |field: &str| text(tree, &format!("/spec/deployment/helm/ociRepository/{field}"));
+                let tag = match chart("ref") {
+                    Some(reference) => tag(&reference).map(str::to_owned),
+                    None => chart("tag").filter(|_| chart("digest").is_none()),
+                };
+                let version = own.or(tag).or_else(|| annotated(tree, annotation::COMPONENT_VERSION));
+                if version.is_none() {
+                    self.notes.push(format!("Gardenlet {name}: its chart has no tag that names a version"));
+                }
                 self.gates.extend(gates_of(&tree["spec"]["config"]["featureGates"], Component::Gardenlet, &name));
                 self.gardenlets.push(GardenletVersion { owner: name, version, origin: manifest.origin.clone() });
             }
@@ -396,6 +400,27 @@ mod tests {
                 "objects that say nothing about versions are left out: ConfigMap (1), Deployment (1)",
             ]
         );
+    }
+
+    #[test]
+    fn a_gardenlet_without_a_tag_is_named() {
+        let text = |chart: &str| {
+            let gardenlet =
+                "apiVersion: seedmanagement.gardener.cloud/v1alpha1\nkind: Gardenlet\nmetadata: {name: a}\n";
+            format!("{gardenlet}spec: {{deployment: {{helm: {{ociRepository: {{{chart}}}}}}}}}\n")
+        };
+        for (chart, version) in [
+            ("repository: r, tag: v1.120.0", Some("v1.120.0")),
+            ("repository: r, tag: v1.120.0, digest: 'sha256:0'", None),
+            ("repository: r, digest: 'sha256:0'", None),
+            ("ref: 'r:v1.120.0@sha256:0'", Some("v1.120.0")),
+        ] {
+            let fleet = fleet(&text(chart)).expect("a fleet");
+            let versions: Vec<&str> = fleet.landscape.instances.iter().map(|one| one.version.as_str()).collect();
+            let note = "Gardenlet a: its chart has no tag that names a version";
+            let (expected, notes) = version.map_or((vec![], vec![note]), |version| (vec![version], vec![]));
+            assert_eq!((versions, fleet.notes), (expected, notes.into_iter().map(str::to_owned).collect()), "{chart}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::{ConfigMap, Pod, Secret};
 use api::operator::Garden;
+use api::seedmanagement::Gardenlet;
 use controller::{Api, ListOptions};
 use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::skew::notes::{GateSetting, ShootVersions};
@@ -23,6 +24,7 @@ use super::objects::{self, gates_of, gates_of_arguments};
 use super::{Fleet, first_hash_forms};
 use crate::Error;
 use crate::read;
+use crate::upgrade::components::gardenlets::undeployed_changes;
 use crate::upgrade::components::{Row, crashes, missing};
 
 /// API groups.
@@ -42,7 +44,9 @@ pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
     fleet.crashes = crashes(&deployments, &pods);
     let rows = deployments.iter().map(|deployment| Row::of(deployment, &pods));
     fleet.pending = rows.filter_map(|row| row.pending(&fleet.landscape)).collect();
-    fleet.absent = absent(context, &deployments, &fleet.landscape).await?;
+    let gardenlets = gardenlets(context).await;
+    fleet.notes.extend(undeployed_changes(&gardenlets, &deployments));
+    fleet.absent = absent(context, &deployments, &gardenlets, &fleet.landscape).await?;
     fleet.first_hash_forms = first_hash_pools(context).await?;
     Ok(fleet)
 }
@@ -111,17 +115,30 @@ pub async fn not_started(context: &Context) -> Result<Vec<String>, Error> {
     let (deployments, _) = deployed(context).await?;
     let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
     let leases = leases.list(&ListOptions::default()).await?.0;
-    absent(context, &deployments, &lease::landscape(leases.iter().map(|lease| &lease.metadata), "")).await
+    let running = lease::landscape(leases.iter().map(|lease| &lease.metadata), "");
+    absent(context, &deployments, &gardenlets(context).await, &running).await
 }
 
-async fn absent(context: &Context, deployments: &[Arc<Deployment>], running: &Landscape) -> Result<Vec<String>, Error> {
+/// Returns all Gardenlets; none without a gardener-apiserver, which serves them.
+async fn gardenlets(context: &Context) -> Vec<Arc<Gardenlet>> {
+    let all = ListOptions::default();
+    let gardenlets = Api::<Gardenlet>::namespaced(context, cluster::GARDEN, namespace::GARDEN).list(&all).await;
+    gardenlets.map(|(gardenlets, _)| gardenlets).unwrap_or_default().into_iter().map(Arc::new).collect()
+}
+
+async fn absent(
+    context: &Context,
+    deployments: &[Arc<Deployment>],
+    gardenlets: &[Arc<Gardenlet>],
+    running: &Landscape,
+) -> Result<Vec<String>, Error> {
     let all = ListOptions::default();
     let (gardens, _) = Api::<Garden>::all(context, cluster::RUNTIME).list(&all).await?;
     // Without a gardener-apiserver no Seeds are served.
     let seeds = Api::<Seed>::all(context, cluster::GARDEN).list(&all).await.map(|(seeds, _)| seeds);
     let seeds: Vec<Arc<Seed>> = seeds.unwrap_or_default().into_iter().map(Arc::new).collect();
     let rows = deployments.iter().map(|deployment| Row::of(deployment, &[]));
-    let rows = rows.chain(missing(deployments, !gardens.is_empty(), &seeds));
+    let rows = rows.chain(missing(deployments, !gardens.is_empty(), &seeds, gardenlets));
     Ok(rows.filter_map(|row| row.absence(running)).collect())
 }
 

@@ -121,7 +121,7 @@ fn lacks(deployments: &[Arc<Deployment>], has_operator: bool, seeds: usize) -> O
     let of_seed = Program::ALL.into_iter().filter(|program| program.is_of_seed());
     let count = |program: &Program| deployments.iter().filter(|one| one.metadata.name == program.name()).count();
     let control_plane =
-        ops::upgrade::components::missing(deployments, has_operator, &[]).into_iter().map(|row| row.component);
+        ops::upgrade::components::missing(deployments, has_operator, &[], &[]).into_iter().map(|row| row.component);
     control_plane.chain(of_seed.filter(|program| count(program) < seeds).map(|it| it.name().to_owned())).next()
 }
 

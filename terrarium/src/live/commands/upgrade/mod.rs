@@ -124,7 +124,9 @@ fn execute(
         }
         let (moves, kept) = view.moves(plan)?;
         report.moves.clone_from(&moves);
-        for text in &kept {
+        let rows = view.rows();
+        let unknown = rows.iter().filter_map(Row::unknown_version).map(str::to_owned);
+        for text in unknown.chain(view.undeployed_changes()).chain(kept) {
             output.note(&format!("note: {text}"));
         }
         can_pause(options, &view, &moves)?;
@@ -262,10 +264,10 @@ async fn pass(time: TimeDelta) {
 pub(crate) fn status(which: &Which, form: Form, output: &mut Output) -> Result<(), Failure> {
     let client = Client::of(&which.directory()?)?;
     let profile = Profile::named(&client.facts.profile).unwrap_or_default();
-    let rows = block_on(async {
+    let (rows, notes) = block_on(async {
         let view = View::open(client.context(), &client.facts.name, profile).await?;
         view.seeds_are_read().await;
-        Ok(view.rows())
+        Ok((view.rows(), view.undeployed_changes()))
     })?;
     let object = json!({ "components": rows.iter().map(Row::object).collect::<Vec<Value>>() });
     form.print(&object, output, |output| {
@@ -274,5 +276,9 @@ pub(crate) fn status(which: &Which, form: Form, output: &mut Output) -> Result<(
             table.push(row.cells());
         }
         table.print(output)
-    })
+    })?;
+    for note in &notes {
+        output.note(&format!("note: {note}"));
+    }
+    Ok(())
 }

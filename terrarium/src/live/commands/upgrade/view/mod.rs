@@ -21,7 +21,7 @@ use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Landscape, library};
 use domain::upgrade::Plan;
 use host::registry;
-use ops::upgrade::components::gardenlets::Gardenlets;
+use ops::upgrade::components::gardenlets::{Gardenlets, undeployed_changes};
 use ops::upgrade::components::{Defect, Row, State, crashes, end_of, given_up, missing, obstacle, pods_of, problem};
 use ops::upgrade::fleet;
 use ops::upgrade::silence;
@@ -487,14 +487,24 @@ impl View {
     pub(super) fn rows(&self) -> Vec<Row> {
         let (deployments, pods) = (self.deployments.list(), self.pods.list());
         let rows = deployments.iter().map(|deployment| Row::of(deployment, &pods));
-        rows.chain(missing(&deployments, !self.gardens.is_empty(), &self.seeds.list())).collect()
+        let (seeds, gardenlets) = (self.seeds.list(), self.gardenlets.list());
+        rows.chain(missing(&deployments, !self.gardens.is_empty(), &seeds, &gardenlets)).collect()
     }
 
-    /// Waits until Seeds are read, if a gardener-apiserver serves them soon.
+    /// Notes on Gardenlets whose version cannot be told and whose gardenlets run in an earlier one.
+    pub(super) fn undeployed_changes(&self) -> Vec<String> {
+        undeployed_changes(&self.gardenlets.list(), &self.deployments.list())
+    }
+
+    /// Waits until Seeds and Gardenlets are read, if a gardener-apiserver serves them soon.
     pub(super) async fn seeds_are_read(&self) {
+        let synced = async {
+            self.gardenlets.synced().await;
+            self.seeds.synced().await;
+        };
         tokio::select! {
             biased;
-            () = self.seeds.synced() => {}
+            () = synced => {}
             () = pass(PROBE) => {}
         }
     }
