@@ -418,7 +418,7 @@ mod tests {
             let fleet = fleet(&text(chart)).expect("a fleet");
             let versions: Vec<&str> = fleet.landscape.instances.iter().map(|one| one.version.as_str()).collect();
             let note = "Gardenlet a: its chart has no tag that names a version";
-            let (expected, notes) = version.map_or((vec![], vec![note]), |version| (vec![version], vec![]));
+            let (expected, notes) = version.map_or_else(|| (vec![], vec![note]), |version| (vec![version], vec![]));
             assert_eq!((versions, fleet.notes), (expected, notes.into_iter().map(str::to_owned).collect()), "{chart}");
         }
     }
