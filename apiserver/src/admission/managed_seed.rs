@@ -56,7 +56,7 @@ impl Plugin for ManagedSeed {
     }
 }
 
-/// Returns the Shoot of a ManagedSeed, and the name of another ManagedSeed that has it.
+/// Returns the Shoot of a ManagedSeed, and the name of another ManagedSeed of the same Shoot.
 fn around(managed: &Object, reads: &mut Reads<'_>) -> (Option<Arc<Shoot>>, Option<String>) {
     let name = managed.spec.shoot.as_ref().map(|shoot| shoot.name.clone()).unwrap_or_default();
     let shoot = reads.get_decisive::<Shoot>(&managed.metadata.namespace, &name);

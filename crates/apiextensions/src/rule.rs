@@ -25,7 +25,7 @@ pub(crate) static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
 pub(crate) const LONGEST: usize = 4096;
 /// Length of an expression in bytes up to which its nesting always fits on a thread's stack.
 const SHORT: usize = 512;
-/// Size in bytes of the stack for longer expressions: one of nested parentheses takes a kilobyte for each byte of its text.
+/// Size in bytes of the stack for longer expressions. Each nested parenthesis takes about a kilobyte of it.
 const STACK: usize = 16 << 20;
 
 /// A rule in the Common Expression Language.

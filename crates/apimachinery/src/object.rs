@@ -19,7 +19,7 @@ pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
     const KEEPS_OPAQUE: bool;
     /// Returns `metadata` of the object.
     fn metadata(&self) -> &ObjectMeta;
-    /// Returns `metadata`, which the caller may change.
+    /// Returns `metadata` of the object, for changes.
     fn metadata_mut(&mut self) -> &mut ObjectMeta;
     /// Creates an object from a tree that [`crate::decode`] has pruned and checked.
     ///

@@ -26,7 +26,7 @@ pub trait Resource: Clone + fmt::Debug + Default + PartialEq + Fields + Schema +
 
     /// Returns `metadata` of the object.
     fn metadata(&self) -> &ObjectMeta;
-    /// Returns `metadata`, which the caller may change.
+    /// Returns `metadata` of the object, for changes.
     fn metadata_mut(&mut self) -> &mut ObjectMeta;
 
     /// Returns `group/version`, or `version` for the core group.

@@ -7,6 +7,8 @@ use apimachinery::meta::TextMap;
 
 use api::constants::{annotation, operation};
 
+use crate::release::Releases;
+
 /// Reads a boolean as Go's `strconv.ParseBool` does.
 pub fn parse_bool(text: &str) -> Option<bool> {
     match text {
@@ -21,8 +23,10 @@ pub fn is_true(annotations: &TextMap, key: &str) -> bool {
     annotations.get(key).and_then(|value| parse_bool(value)) == Some(true)
 }
 
-/// Returns the operations in a value of an operation annotation, in their order, each once. Up to v1.132 an
-/// annotation holds one.
+/// An operation annotation may name several operations; before, it holds one.
+pub const SEVERAL_OPERATIONS: Releases = Releases::since(133);
+
+/// Returns the operations in a value of an operation annotation, in their order, each once.
 pub fn operations(value: &str) -> Vec<&str> {
     let mut operations = Vec::new();
     for operation in value.split(operation::SEPARATOR).map(str::trim).filter(|operation| !operation.is_empty()) {

@@ -57,7 +57,7 @@ pub async fn prepare_extensions(admin: &Context, options: &Options) -> Result<()
             tracing::info!(
                 extension = extension.name,
                 rival = rival.metadata.name,
-                "stays away: another is in its place"
+                "left out: another registration controls its kind and type"
             );
             continue;
         }

@@ -46,7 +46,7 @@ pub fn seed(seed: &mut Seed, release: Release) {
     }
 }
 
-/// Fills the missing one of a backup's two references to its Secret; both set stay as they are.
+/// Fills the missing one of a backup's two references to its Secret. If both are set, nothing changes.
 pub fn sync_backup_references(secret_ref: &mut SecretReference, credentials_ref: &mut Option<ObjectReference>) {
     let unset = secret_ref.name.is_empty() && secret_ref.namespace.is_empty();
     match credentials_ref {

@@ -12,19 +12,15 @@ use api::operator::{CredentialsRotation, Garden, GardenStatus};
 use apimachinery::meta::Time;
 
 use crate::annotations;
-use crate::release::{Release, Releases};
-use crate::rotation::{COMPLETED, COMPLETING, PREPARED, PREPARING};
+use crate::release::Release;
+use crate::rotation::{ALWAYS_WHOLE, COMPLETED, COMPLETING, KEY_ROTATES_AS_A_WHOLE, PREPARED, PREPARING};
 use crate::versions::{Version, normalize};
-
-/// The key of etcd can be rotated by one operation; with Kubernetes 1.34 and later every rotation of it is completed
-/// without another operation.
-pub const KEY_ROTATES_AS_A_WHOLE: Releases = Releases::since(128);
 
 /// True if every rotation of the key of etcd is completed without another operation.
 pub fn is_always_whole(garden: &Garden, release: Release) -> bool {
     let version = Version::parse(&normalize(&garden.spec.virtual_cluster.kubernetes.version));
-    // A version that cannot be read is not below 1.34, as upstream compares it.
-    let is_below = version.is_ok_and(|version| (version.major, version.minor) < (1, 34));
+    // A version that cannot be read is not below, as upstream compares it.
+    let is_below = version.is_ok_and(|version| (version.major, version.minor) < ALWAYS_WHOLE);
     KEY_ROTATES_AS_A_WHOLE.contain(release) && !is_below
 }
 
@@ -270,7 +266,7 @@ mod tests {
         assert_eq!(status, before);
     }
 
-    /// Operations, whether each rotation is completed without another operation, and the phases after the beginning, the first
+    /// Operations, true if each rotation is completed without another operation, and the phases after the beginning, the first
     /// success, the second beginning without an annotation, and the second success: of the authorities and of etcd's key.
     #[test]
     fn the_key_of_etcd_is_completed_without_an_operation() {

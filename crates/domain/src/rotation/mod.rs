@@ -19,6 +19,7 @@ use api::core::{ETCDEncryptionKeyRotation, PendingWorkersRollout, ShootCredentia
 use apimachinery::meta::Time;
 
 use crate::annotations;
+use crate::release::Releases;
 use crate::shoot_facts::{has_ssh_access, is_hibernation_enabled};
 use crate::versions::Version;
 use crate::worker_pool::manual_rollout;
@@ -115,9 +116,16 @@ pub fn etcd_encryption_key(status: &ShootStatus) -> Option<&ETCDEncryptionKeyRot
     status.credentials.as_ref()?.rotation.as_ref()?.etcd_encryption_key.as_ref()
 }
 
-/// True if each rotation of the key that encrypts etcd completes automatically: since Kubernetes 1.34.
+/// `rotate-etcd-encryption-key` is an operation of Shoots and Gardens, and its two phases are refused for Kubernetes 1.34 and
+/// later.
+pub const KEY_ROTATES_AS_A_WHOLE: Releases = Releases::since(128);
+
+/// Major and minor of Kubernetes since which each rotation of the key that encrypts etcd completes automatically.
+pub const ALWAYS_WHOLE: (u64, u64) = (1, 34);
+
+/// True if each rotation of the key that encrypts etcd completes automatically.
 pub fn is_always_whole(spec: &ShootSpec) -> bool {
-    Version::parse(&spec.kubernetes.version).is_ok_and(|version| (version.major, version.minor) >= (1, 34))
+    Version::parse(&spec.kubernetes.version).is_ok_and(|version| (version.major, version.minor) >= ALWAYS_WHOLE)
 }
 
 /// True if gardenlet executes an operation, and removes it from the annotation, when a run starts: rotations, and the

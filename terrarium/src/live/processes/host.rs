@@ -38,6 +38,7 @@ use process::logging;
 use process::panics::say_panics;
 use process::pki::Badge;
 
+use super::exposure;
 use crate::failure::Failure;
 use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, Made, first_clusters, front_proxy};
 use crate::live::binaries::{Binaries, ComponentForms};
@@ -463,7 +464,7 @@ async fn start(
     })?;
     logging::start_process(live.clock().clock(), logging::Format::default(), tracing::Level::INFO);
     let address = within(live.address());
-    if let Some(warning) = exposure(live.address()) {
+    if let Some(warning) = exposure::warning(live.address()) {
         process::child::say(&warning);
     }
     if facts.port == 0 {
@@ -511,17 +512,6 @@ fn within(mut listen: SocketAddr) -> SocketAddr {
         listen.set_ip(loopback);
     }
     listen
-}
-
-/// Warning about a listener that other machines reach; `None`: only this machine does.
-fn exposure(at: SocketAddr) -> Option<String> {
-    // An IPv4 address that is written as IPv6 is one of IPv4 to the system.
-    if at.ip().to_canonical().is_loopback() {
-        return None;
-    }
-    Some(format!(
-        "warning: the landscape listens on {at}, where other machines reach it; without --bind it listens on this machine only"
-    ))
 }
 
 /// Starts processes of pods: the binary of the component that the image names, or this program, which runs it.
@@ -682,28 +672,6 @@ impl Launch for Launching {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_listener_that_other_machines_reach_is_warned_of() {
-        let warning = |bind: &str| exposure(SocketAddr::new(bind.parse().expect("an address"), 6443));
-        for bind in ["127.0.0.1", "127.0.0.2", "127.255.255.255", "::1", "::ffff:127.0.0.2"] {
-            assert_eq!(warning(bind), None, "{bind}");
-        }
-        for (bind, shown) in [
-            ("0.0.0.0", "0.0.0.0:6443"),
-            ("::", "[::]:6443"),
-            ("192.0.2.7", "192.0.2.7:6443"),
-            ("128.0.0.1", "128.0.0.1:6443"),
-            ("2001:db8::7", "[2001:db8::7]:6443"),
-            ("::ffff:192.0.2.7", "[::ffff:192.0.2.7]:6443"),
-        ] {
-            let expected = format!(
-                "warning: the landscape listens on {shown}, where other machines reach it; without --bind it listens on this \
-                 machine only"
-            );
-            assert_eq!(warning(bind), Some(expected), "{bind}");
-        }
-    }
 
     #[test]
     fn the_annotation_of_a_pod_asks_for_a_process() {

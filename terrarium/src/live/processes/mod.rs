@@ -5,6 +5,7 @@ pub(crate) mod binaries;
 pub(in crate::live) mod clock_file;
 pub(crate) mod components;
 pub(in crate::live) mod defaults;
+mod exposure;
 pub(crate) mod host;
 pub(in crate::live) mod operator;
 pub(crate) mod start;

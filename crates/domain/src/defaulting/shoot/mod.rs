@@ -331,8 +331,8 @@ const CLOUD_PROFILE_NAME_FADES: Releases = Releases::since(124);
 /// Releases that fill in the second reference of a DNS provider to its Secret.
 const DNS_REFERENCES_IN_STEP: Releases = Releases::since(135);
 
-/// Fills the missing one of a DNS provider's two references to its Secret, `secretName` and `credentialsRef`, since 1.139
-/// below Kubernetes 1.35 only; both set stay as they are, and a WorkloadIdentity has no `secretName`.
+/// Fills the missing one of a DNS provider's two references to its Secret, `secretName` and `credentialsRef`; since 1.139
+/// below Kubernetes 1.35 only. If both are set, nothing changes; a WorkloadIdentity has no `secretName`.
 ///
 /// Source: pkg/apiserver/registry/core/shoot/strategy.go, v1.135.0 to v1.149.0.
 pub fn sync_dns_references(shoot: &mut Shoot, release: Release) {

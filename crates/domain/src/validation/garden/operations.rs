@@ -11,9 +11,9 @@ use apimachinery::field::{FieldError, Path};
 
 use super::Errors;
 use crate::annotations;
-use crate::garden::rotation::{Credential, KEY_ROTATES_AS_A_WHOLE, Step, is_always_whole, phased};
-use crate::release::{Release, Releases};
-use crate::rotation::{COMPLETED, PREPARED};
+use crate::garden::rotation::{Credential, Step, is_always_whole, phased};
+use crate::release::Release;
+use crate::rotation::{COMPLETED, KEY_ROTATES_AS_A_WHOLE, PREPARED};
 
 /// Operations of a Garden, sorted.
 const OPERATIONS: [&str; 13] = [
@@ -32,13 +32,10 @@ const OPERATIONS: [&str; 13] = [
     operation::ROTATE_WORKLOAD_IDENTITY_KEY_START,
 ];
 
-/// An annotation may name several operations.
-const SEVERAL: Releases = Releases::since(133);
-
 /// Checks the operations of the annotation by the rules of a release.
 pub(super) fn check(errors: &mut Errors, garden: &Garden, release: Release) {
     let value = garden.metadata.annotation(annotation::OPERATION).unwrap_or_default();
-    let asked = if SEVERAL.contain(release) {
+    let asked = if annotations::SEVERAL_OPERATIONS.contain(release) {
         annotations::operations(value)
     } else {
         Some(value).into_iter().filter(|value| !value.is_empty()).collect()

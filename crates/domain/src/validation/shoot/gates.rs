@@ -5,7 +5,9 @@ use api::core::{ShootSpec, Worker};
 use apimachinery::field::{FieldError, Path};
 
 use super::super::Errors;
-use crate::release::{DOCUMENTED, Release, Releases};
+use crate::annotations;
+use crate::release::{DOCUMENTED, Release};
+use crate::rotation;
 use crate::shoot_facts::is_in_place;
 use crate::skew::GardenerVersion;
 use crate::skew::releases::gate_is_on;
@@ -28,12 +30,6 @@ pub struct Gates {
     /// Release of the gardener-apiserver.
     pub release: Release,
 }
-
-/// `rotate-etcd-encryption-key` is an operation, and its two phases are refused for Kubernetes 1.34 and later.
-const ETCD_ENCRYPTION_KEY_ROTATES_AS_A_WHOLE: Releases = Releases::since(128);
-
-/// An annotation may name several operations.
-const SEVERAL_OPERATIONS: Releases = Releases::since(133);
 
 impl Default for Gates {
     fn default() -> Self {
@@ -69,12 +65,12 @@ impl Gates {
 
     /// True if `rotate-etcd-encryption-key` is an operation.
     pub const fn etcd_encryption_key_rotates_as_a_whole(self) -> bool {
-        ETCD_ENCRYPTION_KEY_ROTATES_AS_A_WHOLE.contain(self.release)
+        rotation::KEY_ROTATES_AS_A_WHOLE.contain(self.release)
     }
 
     /// True if an annotation may name several operations.
     pub const fn several_operations(self) -> bool {
-        SEVERAL_OPERATIONS.contain(self.release)
+        annotations::SEVERAL_OPERATIONS.contain(self.release)
     }
 }
 

@@ -15,7 +15,7 @@ use domain::conditions;
 use domain::garden::gardenlet::version;
 use domain::skew::{Component, GardenerVersion, Landscape};
 
-use super::{Absence, is_there, obstacle};
+use super::{Absence, has_deployment, obstacle};
 
 /// Objects that show the gardenlets of a landscape; Deployments and pods are those of all components.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ pub(super) fn without_version(gardenlets: &[Arc<Gardenlet>]) -> impl Iterator<It
 /// Returns notes on the Gardenlets whose version cannot be told and whose gardenlets have a Deployment of an earlier version;
 /// those without a Deployment are rows of [`super::missing`].
 pub fn undeployed_changes(gardenlets: &[Arc<Gardenlet>], deployments: &[Arc<Deployment>]) -> Vec<String> {
-    let is_deployed = |name: &str| is_there(deployments, Component::Gardenlet.name(), &cluster::of_seed(name));
+    let is_deployed = |name: &str| has_deployment(deployments, Component::Gardenlet.name(), &cluster::of_seed(name));
     without_version(gardenlets).filter(|(name, _)| is_deployed(name)).map(|(_, why)| why).collect()
 }
 

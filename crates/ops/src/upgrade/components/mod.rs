@@ -309,8 +309,8 @@ impl Absence {
     }
 }
 
-/// True if a Deployment is among others.
-fn is_there(deployments: &[Arc<Deployment>], name: &str, cluster: &str) -> bool {
+/// True if a cluster has a Deployment of this name.
+fn has_deployment(deployments: &[Arc<Deployment>], name: &str, cluster: &str) -> bool {
     deployments.iter().map(|deployment| &deployment.metadata).any(|metadata| {
         metadata.name == name && metadata.annotation(annotation::CLUSTER).unwrap_or_default() == cluster
     })
@@ -339,7 +339,7 @@ pub fn missing(
     let of_seeds = of_seeds.into_iter().map(|(name, why)| (Program::Gardenlet, cluster::of_seed(name), why));
     control_plane
         .chain(of_seeds)
-        .filter(|(program, cluster, _)| !is_there(deployments, program.name(), cluster))
+        .filter(|(program, cluster, _)| !has_deployment(deployments, program.name(), cluster))
         .map(|(program, cluster, absence)| Row {
             component: program.name().to_owned(),
             cluster,
