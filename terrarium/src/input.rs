@@ -67,7 +67,10 @@ pub(crate) fn tell(chosen: &Chosen, output: &mut Output) {
 /// # Errors
 /// A refusal prevents an answer.
 pub(crate) fn accept(inventory: &Inventory, force: Option<bool>, output: &mut Output) -> Result<(), Failure> {
-    let Refusals { warnings, errors } = inventory.refusals(force == Some(true));
+    let Refusals { notes, warnings, errors } = inventory.refusals(force == Some(true));
+    for line in &notes {
+        output.note(&format!("note: {line}"));
+    }
     for line in &warnings {
         output.note(&format!("warning: {line}"));
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Check whether the API server would accept the Shoot after maintenance.
 //!
-//! Admission checks versions and machine images, static validation checks everything. A Shoot comes from a manifest:
-//! validation errors of the unchanged Shoot do not result from maintenance, and are left out.
+//! Admission checks versions and machine images, static validation checks everything. A stored Shoot, one with a resource
+//! version, may violate rules of a later release than the one that stored it: the API server refuses each of its changes.
+//! Without a resource version the Shoot comes from a manifest that no server has accepted: validation errors of the unchanged
+//! Shoot do not result from maintenance, and are left out.
 
 use api::core::{CloudProfileSpec, Shoot};
 use apimachinery::{GroupKind, GroupResource, Status};
@@ -29,21 +31,27 @@ pub fn of(maintained: &Shoot, stored: &Shoot, offered: &CloudProfileSpec, gates:
 
 /// Like [`of`], for an unknown offer: without admission of versions.
 pub fn of_validation(maintained: &Shoot, stored: &Shoot, gates: Gates) -> Option<String> {
+    let is_stored = !stored.metadata.resource_version.is_empty();
     // Validation compares with what a server has stored.
-    let stored = with_resource_version(stored);
+    let mut stored = with_resource_version(stored);
     let mut maintained = with_resource_version(maintained);
+    if is_stored {
+        // Another release may have stored the Shoot: the server sets its own defaults when it reads one.
+        for shoot in [&mut stored, &mut maintained] {
+            defaulting::shoot(shoot, 0, gates.release);
+        }
+    }
     defaulting::sync_dns_references(&mut maintained, gates.release);
     let operation = generation_on_update(&stored, &maintained).operation;
     annotations::set_operation(&mut maintained.metadata.annotations, operation);
     defaulting::sync_cloud_profile_reference(&mut maintained, Some(&stored), gates.release);
-    let errors = shoot_update(&maintained, &stored, gates);
-    if errors.is_empty() {
-        return None;
+    let mut errors = shoot_update(&maintained, &stored, gates);
+    if !is_stored && !errors.is_empty() {
+        let known = shoot_update(&stored, &stored, gates);
+        errors.retain(|error| !known.contains(error));
     }
-    let known = shoot_update(&stored, &stored, gates);
-    let new: Vec<_> = errors.into_iter().filter(|error| !known.contains(error)).collect();
     let kind = GroupKind { group: GROUP.into(), kind: "Shoot".into() };
-    (!new.is_empty()).then(|| Status::invalid(&kind, &stored.metadata.name, &new).message)
+    (!errors.is_empty()).then(|| Status::invalid(&kind, &stored.metadata.name, &errors).message)
 }
 
 fn with_resource_version(shoot: &Shoot) -> Shoot {

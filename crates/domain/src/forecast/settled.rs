@@ -80,9 +80,9 @@ pub(super) fn follow_schedules(shoot: &mut Shoot, now: DateTime<Utc>, is_taken: 
         if let Some(switch) = decision.switch {
             let mut switched = shoot.clone();
             switched.spec.hibernation.get_or_insert_default().enabled = Some(switch.enabled());
-            // Only an operation that waits for maintenance makes the server refuse it.
+            // The server refuses it if an operation waits for maintenance, or if it refuses every change.
             let waits = shoot.metadata.annotation(annotation::MAINTENANCE_OPERATION).is_some();
-            if !waits || is_taken(&switched, shoot) {
+            if is_taken(if waits { &switched } else { shoot }, shoot) {
                 switched.status.hibernated = switch.enabled();
                 *shoot = switched;
             } else if hibernation::decide(shoot, &version, TRIGGER_DEADLINE, now)

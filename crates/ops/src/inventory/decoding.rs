@@ -12,7 +12,7 @@ use api::catalogue;
 use api::constants::api_version;
 use api::core::{CloudProfile, NamespacedCloudProfile, Shoot};
 use apimachinery::field::FieldError;
-use apimachinery::meta::Time;
+use apimachinery::meta::{ObjectMeta, Time};
 use apimachinery::schema::Schema;
 use apimachinery::{Object, Resource, decode};
 use domain::defaulting;
@@ -123,13 +123,23 @@ impl DecodedManifests {
 
     fn take(&mut self, number: Number, manifest: Manifest, source: &Source<'_>) {
         let place = Place { number, origin: manifest.origin.clone() };
+        let is_served = manifest.is_served;
         let decoded = match manifest.kind() {
-            "CloudProfile" => self.decode(manifest, &place, source).map(Decoded::CloudProfile),
-            "NamespacedCloudProfile" => self.decode(manifest, &place, source).map(Decoded::NamespacedCloudProfile),
+            "CloudProfile" => self.decode::<CloudProfile>(manifest, &place, source).map(|mut profile| {
+                mark_stored(&mut profile.metadata, is_served);
+                Decoded::CloudProfile(profile)
+            }),
+            "NamespacedCloudProfile" => {
+                self.decode::<NamespacedCloudProfile>(manifest, &place, source).map(|mut profile| {
+                    mark_stored(&mut profile.metadata, is_served);
+                    Decoded::NamespacedCloudProfile(profile)
+                })
+            }
             _ => {
                 let is_being_deleted = manifest.is_being_deleted;
                 self.decode::<Shoot>(manifest, &place, source).map(|mut shoot| {
                     shoot.metadata.deletion_timestamp = is_being_deleted.then(Time::default);
+                    mark_stored(&mut shoot.metadata, is_served || shoot.status.last_operation.is_some());
                     lighten(&mut shoot);
                     Decoded::Shoot(shoot)
                 })
@@ -225,7 +235,8 @@ impl Judge<'_> {
             gates_for(self.reading.release),
             self.reading.now,
         );
-        self.fields(place, &format!("CloudProfile {}", profile.metadata.name), errors);
+        let subject = format!("CloudProfile {}", profile.metadata.name);
+        self.fields(place, &subject, errors, Kind::of_refusal(&profile.metadata));
         self.inventory.cloud_profiles.push(profile);
     }
 
@@ -236,7 +247,7 @@ impl Judge<'_> {
         defaulting::namespaced_cloud_profile(&mut profile);
         let stored = stored(&profile, |profile| &mut profile.metadata);
         let errors = profiles::namespaced_cloud_profile_update(&stored, &stored, gates_for(self.reading.release));
-        self.fields(&place, &subject, errors);
+        self.fields(&place, &subject, errors, Kind::of_refusal(&profile.metadata));
         self.inventory.remarks.namespaced.push(place.origin);
         self.inventory.namespaced.push(profile);
     }
@@ -265,7 +276,7 @@ impl Judge<'_> {
         }
         let is_open = |error: &FieldError| open.iter().any(|field| is_below(error, field));
         let errors = violations(&shoot, self.reading.release).into_iter().filter(|error| !is_open(error));
-        self.fields(place, &format!("Shoot {}", name_of(&shoot)), errors);
+        self.fields(place, &format!("Shoot {}", name_of(&shoot)), errors, Kind::of_refusal(&shoot.metadata));
         self.inventory.shoots.push(shoot);
     }
 
@@ -292,10 +303,10 @@ impl Judge<'_> {
         T::from_tree(ignored::at_release(object.to_tree(), row, release)).unwrap_or(object)
     }
 
-    fn fields(&mut self, place: &Place, subject: &str, errors: impl IntoIterator<Item = FieldError>) {
+    fn fields(&mut self, place: &Place, subject: &str, errors: impl IntoIterator<Item = FieldError>, kind: Kind) {
         self.found.extend(errors.into_iter().map(|error| {
             let (origin, subject, what) = (place.origin.clone(), subject.to_owned(), error.to_string());
-            let violation = Violation { origin, subject, what, kind: Kind::Refused };
+            let violation = Violation { origin, subject, what, kind };
             UnplacedViolation { number: place.number, field: Some(error.field), violation }
         }));
     }
@@ -322,6 +333,13 @@ impl Judge<'_> {
         found.sort_by_key(|found| found.number);
         inventory.remarks.violations.extend(found.into_iter().map(|found| found.violation));
         inventory
+    }
+}
+
+/// Gives an object that a server has stored a resource version, which manifests are read without.
+fn mark_stored(metadata: &mut ObjectMeta, is_stored: bool) {
+    if is_stored {
+        "1".clone_into(&mut metadata.resource_version);
     }
 }
 

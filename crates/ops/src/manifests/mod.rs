@@ -46,7 +46,7 @@ pub struct Manifest {
     pub object: Value,
     /// True if the object was being deleted when it was read from a server.
     pub is_being_deleted: bool,
-    /// True if the object was read from a server, which gave it a UID.
+    /// True if the object was read from a server, which gave it a UID and a resource version.
     pub is_served: bool,
 }
 
@@ -427,9 +427,12 @@ fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFo
         });
     }
     let is_being_deleted = object.get("metadata").is_some_and(|metadata| metadata.get("deletionTimestamp").is_some());
-    let is_served = object.get("metadata").is_some_and(|metadata| metadata.get("uid").is_some());
+    let is_served = object.get("metadata").is_some_and(|metadata| {
+        let is_set = |key: &str| metadata.get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+        is_set("uid") || is_set("resourceVersion")
+    });
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-        // Only an object that was read from a server has a uid. Its finalizers belong to controllers there (and Gardener
+        // Only an object that was read from a server has these. Its finalizers belong to controllers there (and Gardener
         // refuses its own on creation), and its owners are identified by uids of that server.
         if is_served {
             metadata.remove("finalizers");

@@ -5,7 +5,8 @@
 //! expired versions, do not apply.
 //!
 //! **Invariants.** Input that the server would refuse becomes a [`Violation`] and is never dropped silently. Notes list
-//! everything that is filled in, ignored or missing.
+//! everything that is filled in, ignored or missing. An object has a resource version if a server has stored it: its violations
+//! do not prevent an answer.
 
 use domain::versions::Moment;
 use std::collections::BTreeMap;
@@ -62,10 +63,19 @@ pub(super) struct Violation {
 pub(super) enum Kind {
     /// The server would refuse it.
     Refused,
+    /// A server has stored the object; it would refuse the object's next change.
+    Stored,
     /// The object could not be read and is left out.
     LeftOut,
     /// The field is unknown, or unknown to the release, and may decide the answer.
     Decides,
+}
+
+impl Kind {
+    /// Kind of a refusal of an object with this metadata.
+    pub(super) const fn of_refusal(metadata: &ObjectMeta) -> Self {
+        if metadata.resource_version.is_empty() { Self::Refused } else { Self::Stored }
+    }
 }
 
 impl Violation {
@@ -106,6 +116,8 @@ pub(super) struct Remarks {
 /// Lines about objects that the API server would refuse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusals {
+    /// Violations of stored objects.
+    pub notes: Vec<String>,
     /// Violations in spite of which the question is answered.
     pub warnings: Vec<String>,
     /// Violations because of which the question is not answered.
@@ -135,7 +147,8 @@ impl Inventory {
                 .unwrap_or_default()
             {
                 let (origin, subject) = (origin.clone(), name.clone());
-                self.remarks.violations.push(Violation { origin, subject, what, kind: Kind::Refused });
+                let kind = Kind::of_refusal(&profile.metadata);
+                self.remarks.violations.push(Violation { origin, subject, what, kind });
             }
         }
     }
@@ -179,7 +192,7 @@ impl Inventory {
             let (shoot, release) = (&mut self.shoots[incomplete.index], self.release);
             let key = ProfileKey::of(shoot);
             let Some(offer) = offers.get(&key) else { continue };
-            let name = name_of(shoot);
+            let (name, kind) = (name_of(shoot), Kind::of_refusal(&shoot.metadata));
             let (told, mut errors) = complete_versions(shoot, offer, Moment::new(now, release));
             if errors.is_empty() {
                 let is_new = |error: &FieldError| incomplete.fields.iter().any(|(field, _)| is_below(error, field));
@@ -195,7 +208,7 @@ impl Inventory {
                     origin: Origin { file: incomplete.origin.file.clone(), line },
                     subject: format!("Shoot {name}"),
                     what: error.to_string(),
-                    kind: Kind::Refused,
+                    kind,
                 });
             }
         }
@@ -232,9 +245,11 @@ impl Inventory {
     /// Formats the violations as lines: similar ones are grouped, and at most 20 lines are listed. `force`: the question is
     /// answered without the objects that cannot be read, unless an unknown value may decide the answer.
     pub fn refusals(&self, force: bool) -> Refusals {
+        let is_stored = |violation: &&Violation| violation.kind == Kind::Stored;
         let is_error = |violation: &&Violation| !force || violation.kind == Kind::Decides;
-        let (errors, warnings): (Vec<&Violation>, Vec<&Violation>) = self.remarks.violations.iter().partition(is_error);
-        Refusals { warnings: lines(&warnings, force), errors: lines(&errors, force) }
+        let (stored, others): (Vec<&Violation>, Vec<&Violation>) = self.remarks.violations.iter().partition(is_stored);
+        let (errors, warnings): (Vec<&Violation>, Vec<&Violation>) = others.into_iter().partition(is_error);
+        Refusals { notes: lines(&stored, force), warnings: lines(&warnings, force), errors: lines(&errors, force) }
     }
 }
 
@@ -269,10 +284,13 @@ fn lines(violations: &[&Violation], leaves_out: bool) -> Vec<String> {
         groups[at].1 += 1;
     }
     let line = |(violation, count): &(&Violation, usize)| {
-        let is_left_out = violation.kind == Kind::LeftOut && leaves_out;
-        let left_out = if is_left_out { "; the object is left out" } else { "" };
+        let consequence = match violation.kind {
+            Kind::LeftOut if leaves_out => "; the object is left out",
+            Kind::Stored => "; it is stored, and its next change will be refused",
+            _ => "",
+        };
         let more = if *count > 1 { format!(" (and {} more like it)", count - 1) } else { String::new() };
-        format!("{violation}{left_out}{more}")
+        format!("{violation}{consequence}{more}")
     };
     let mut lines: Vec<String> = groups.iter().take(TOLD).map(line).collect();
     if groups.len() > TOLD {

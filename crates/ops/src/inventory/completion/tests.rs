@@ -273,7 +273,7 @@ fn a_life_cycle_that_the_release_does_not_read_is_refused_with_its_line() {
     let expected = "f.yaml:8: CloudProfile aws: field \"spec.kubernetes.versions[0].lifecycle\" decides the answer and is of \
                     v1.137 and later, not of v1.136";
     for force in [false, true] {
-        assert_eq!(before.refusals(force), Refusals { warnings: Vec::new(), errors: vec![expected.to_owned()] });
+        assert_eq!(before.refusals(force), Refusals { errors: vec![expected.to_owned()], ..Refusals::default() });
     }
     assert_eq!(since.refusals(false), Refusals::default());
 }
@@ -401,6 +401,50 @@ fn maintenance_of_a_pool_without_an_architecture_succeeds() {
             .collect();
         assert_eq!(changes, [(Some("2.0.0"), true, None)], "{release}");
     }
+}
+
+/// A server has stored such a Shoot before its release refused it: the question is answered, and maintenance fails.
+#[test]
+fn stored_shoots_that_the_release_refuses_are_noted_and_new_ones_are_errors() {
+    let odd = with(SHOOT, "{version: 1.31.2}", "{version: 1.31.2, kubeAPIServer: {apiAudiences: [\"a,b\"]}}");
+    let odd = with(&odd, "{name: os, version: 2.0.0}", "{name: os, version: 1.5.0}");
+    let what =
+        "spec.kubernetes.kubeAPIServer.apiAudiences[0]: Invalid value: \"a,b\": audience must not contain commas";
+    let error = format!("f.yaml:26: Shoot b/a: {what}");
+    let changes = |inventory: &Inventory| -> Vec<(Option<String>, Option<String>)> {
+        let at = |text: &str| text.parse().expect("RFC 3339");
+        let forecast = Forecast::of(inventory, at("2025-06-15T00:00:00Z"), at("2025-07-15T00:00:00Z"), &Random::new(1));
+        forecast.rows.into_iter().map(|row| (row.change.to, row.change.failure)).collect()
+    };
+    let updated = (Some("2.0.0".to_owned()), None);
+    let refused =
+        format!("Updates to the Shoot failed to be applied: Shoot.core.gardener.cloud \"a\" is invalid: {what}");
+
+    let new = inventory_at(&format!("{PROFILE}---\n{odd}"), Release(127));
+    assert_eq!(new.refusals(false), Refusals { errors: vec![error.clone()], ..Refusals::default() });
+    assert_eq!(new.refusals(true), Refusals { warnings: vec![error.clone()], ..Refusals::default() });
+    assert_eq!(changes(&new), [updated.clone()]);
+
+    let with_metadata = |field: &str| with(&odd, "namespace: b}", &format!("namespace: b, {field}}}"));
+    let reconciled = format!("{odd}status: {{lastOperation: {{type: Reconcile, state: Succeeded}}}}\n");
+    for stored in [with_metadata("uid: x"), with_metadata("resourceVersion: \"7\""), reconciled] {
+        let text = format!("{PROFILE}---\n{stored}");
+        let before = inventory_at(&text, Release(126));
+        assert_eq!(before.refusals(false), Refusals::default(), "{text}");
+        assert_eq!(changes(&before), [updated.clone()], "{text}");
+        let since = inventory_at(&text, Release(127));
+        let notes = vec![format!("{error}; it is stored, and its next change will be refused")];
+        for force in [false, true] {
+            assert_eq!(since.refusals(force), Refusals { notes: notes.clone(), ..Refusals::default() }, "{text}");
+        }
+        assert_eq!(changes(&since), [(None, Some(refused.clone()))], "{text}");
+    }
+    let stored = with_metadata("uid: x");
+    let other = with(&stored, "name: a, ", "name: z, ");
+    assert_eq!(
+        inventory_at(&format!("{PROFILE}---\n{stored}---\n{other}"), Release(127)).refusals(false).notes,
+        [format!("{error}; it is stored, and its next change will be refused (and 1 more like it)")]
+    );
 }
 
 /// A change that waits for a window may roll pools, although no version changes.

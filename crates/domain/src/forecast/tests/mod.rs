@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A Shoot in its successive maintenance windows.
 
+mod refused;
+
 use crate::release::{DOCUMENTED, Release};
 use crate::versions::Moment;
 use api::core::{CloudProfile, CloudProfileSpec};
@@ -50,7 +52,14 @@ fn profile(kubernetes: &str, image: &str, strategy: &str) -> CloudProfileSpec {
 }
 
 fn shoot(version: &str, image: &str, auto: bool) -> Shoot {
-    let mut shoot: Shoot = serde_json::from_value(json!({
+    let mut shoot = written(version, image, auto);
+    defaulting::shoot(&mut shoot, 0, DOCUMENTED);
+    shoot
+}
+
+/// A Shoot without defaults.
+fn written(version: &str, image: &str, auto: bool) -> Shoot {
+    serde_json::from_value(json!({
         "metadata": { "name": "s", "namespace": "garden-p" },
         "spec": {
             "cloudProfile": { "name": "local" },
@@ -68,9 +77,7 @@ fn shoot(version: &str, image: &str, auto: bool) -> Shoot {
             }]},
         },
     }))
-    .expect("a Shoot");
-    defaulting::shoot(&mut shoot, 0, crate::release::DOCUMENTED);
-    shoot
+    .expect("a Shoot")
 }
 
 fn draw(_: &str, _: &str, ordinal: u64) -> u64 {
