@@ -21,9 +21,12 @@ fn with_a_comma(spec: &mut ShootSpec) {
     spec.kubernetes.kube_api_server.get_or_insert_default().api_audiences = vec!["a,b".to_owned()];
 }
 
+/// Field with a value that a release refuses.
+type Change = fn(&mut ShootSpec);
+
 /// Fields that a release refuses and the one before it has stored: version of Kubernetes, change of the Shoot, release, field
 /// and beginning of the message.
-const REFUSED_SINCE: [(&str, fn(&mut ShootSpec), u16, &str); 3] = [
+const REFUSED_SINCE: [(&str, Change, u16, &str); 3] = [
     (
         "1.35.0",
         |spec| {

@@ -423,7 +423,7 @@ fn stored_shoots_that_the_release_refuses_are_noted_and_new_ones_are_errors() {
     let new = inventory_at(&format!("{PROFILE}---\n{odd}"), Release(127));
     assert_eq!(new.refusals(false), Refusals { errors: vec![error.clone()], ..Refusals::default() });
     assert_eq!(new.refusals(true), Refusals { warnings: vec![error.clone()], ..Refusals::default() });
-    assert_eq!(changes(&new), [updated.clone()]);
+    assert_eq!(changes(&new), std::slice::from_ref(&updated));
 
     let with_metadata = |field: &str| with(&odd, "namespace: b}", &format!("namespace: b, {field}}}"));
     let reconciled = format!("{odd}status: {{lastOperation: {{type: Reconcile, state: Succeeded}}}}\n");
@@ -431,7 +431,7 @@ fn stored_shoots_that_the_release_refuses_are_noted_and_new_ones_are_errors() {
         let text = format!("{PROFILE}---\n{stored}");
         let before = inventory_at(&text, Release(126));
         assert_eq!(before.refusals(false), Refusals::default(), "{text}");
-        assert_eq!(changes(&before), [updated.clone()], "{text}");
+        assert_eq!(changes(&before), std::slice::from_ref(&updated), "{text}");
         let since = inventory_at(&text, Release(127));
         let notes = vec![format!("{error}; it is stored, and its next change will be refused")];
         for force in [false, true] {
