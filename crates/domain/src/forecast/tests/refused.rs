@@ -22,11 +22,11 @@ fn with_a_comma(spec: &mut ShootSpec) {
 }
 
 /// Field with a value that a release refuses.
-type Change = fn(&mut ShootSpec);
+type Edit = fn(&mut ShootSpec);
 
 /// Fields that a release refuses and the one before it has stored: version of Kubernetes, change of the Shoot, release, field
 /// and beginning of the message.
-const REFUSED_SINCE: [(&str, Change, u16, &str); 3] = [
+const REFUSED_SINCE: [(&str, Edit, u16, &str); 3] = [
     (
         "1.35.0",
         |spec| {
