@@ -110,10 +110,13 @@ pub(crate) fn profile(versions: Value) -> Value {
 
 pub(crate) fn shoot(name: &str, version: &str) -> Value {
     json!({
-        "metadata": { "name": name, "namespace": "garden-demo", "uid": name, "creationTimestamp": NOW },
+        "metadata": {
+            "name": name, "namespace": "garden-demo", "uid": name, "resourceVersion": "1", "creationTimestamp": NOW,
+        },
         "spec": {
             "cloudProfile": { "kind": "CloudProfile", "name": "local" }, "region": "local",
-            "kubernetes": { "version": version },
+            "credentialsBindingName": "local",
+            "kubernetes": { "version": version }, "networking": { "type": "local" },
             "maintenance": { "timeWindow": { "begin": "090000+0000", "end": "100000+0000" } },
             "provider": { "type": "local", "workers": [{ "name": "a", "minimum": 1, "maximum": 3,
                 "machine": { "type": "local", "image": { "name": "gardenlinux", "version": "1.0.0" } } }] },
