@@ -153,7 +153,7 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
             catalogue::of::<CredentialsBinding>(),
             strategy::credentials_binding(options.version.served_release()),
         )
-        .resource::<Quota>(catalogue::of::<Quota>(), strategy::quota())
+        .resource::<Quota>(catalogue::of::<Quota>(), strategy::quota(options.version.served_release()))
         .resource::<ExposureClass>(
             catalogue::of::<ExposureClass>(),
             strategy::exposure_class(options.version.served_release()),

@@ -84,8 +84,11 @@ pub fn credentials_binding(release: Release) -> Rules<CredentialsBinding> {
 }
 
 /// Returns the strategy of Quotas.
-pub fn quota() -> Rules<Quota> {
-    Rules::new(bindings::quota, bindings::quota_update).generation(Generation::None).unconditional()
+pub fn quota(release: Release) -> Rules<Quota> {
+    let create = move |quota: &Quota| bindings::quota(quota, release);
+    Rules::new(create, move |new, old| bindings::quota_update(new, old, release))
+        .generation(Generation::None)
+        .unconditional()
 }
 
 /// Returns the strategy of ExposureClasses.

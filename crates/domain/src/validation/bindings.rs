@@ -14,6 +14,9 @@ use crate::release::{Release, Releases};
 /// Metadata of new ExposureClasses is checked.
 const EXPOSURE_CLASS_METADATA: Releases = Releases::since(125);
 
+/// Lifetimes in Quotas are checked, and an unknown scope is refused with types in place of names.
+const QUOTA_VALUES: Releases = Releases::since(124);
+
 /// Checks a new SecretBinding: unlike an updated one it must name its provider.
 pub fn secret_binding(binding: &SecretBinding) -> Errors {
     let mut errors = secret_binding_rules(binding);
@@ -86,16 +89,22 @@ pub fn credentials_binding_update(binding: &CredentialsBinding, old: &Credential
     errors
 }
 
-/// Checks a new Quota.
-pub fn quota(quota: &Quota) -> Errors {
-    let mut errors = Errors::new();
+/// Checks a new Quota by the rules of a release.
+pub fn quota(quota: &Quota, release: Release) -> Errors {
+    let (mut errors, spec) = (Errors::new(), Path::new("spec"));
     object_meta(&mut errors, &quota.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
-    let spec = Path::new("spec");
-    let scope = &quota.spec.scope;
+    if let Some(days) = quota.spec.cluster_lifetime_days.filter(|days| *days < 1 && QUOTA_VALUES.contain(release)) {
+        errors.push(FieldError::invalid(&spec.child("clusterLifetimeDays"), days, "must be greater than 0"));
+    }
+    let (scope, path) = (&quota.spec.scope, spec.child("scope"));
     let known = [(api_version::CORE, "Project"), ("v1", "Secret"), (api_version::SECURITY, "WorkloadIdentity")];
     if !known.contains(&(scope.api_version.as_str(), scope.kind.as_str())) {
-        let supported = ["project", "secret", "workloadidentity"];
-        errors.push(FieldError::not_supported(&spec.child("scope"), scope, &supported));
+        errors.push(if QUOTA_VALUES.contain(release) {
+            let supported = known.map(|(version, kind)| type_text(version, kind));
+            FieldError::not_supported(&path, type_text(&scope.api_version, &scope.kind), &supported)
+        } else {
+            FieldError::not_supported(&path, scope, &["project", "secret", "workloadidentity"])
+        });
     }
     for (metric, value) in &quota.spec.metrics {
         let path = spec.child("metrics").key(metric);
@@ -108,12 +117,18 @@ pub fn quota(quota: &Quota) -> Errors {
     errors
 }
 
-/// Checks a changed Quota.
-pub fn quota_update(quota_: &Quota, old: &Quota) -> Errors {
+/// Formats a type as Go's `GroupVersionKind` does: `core.gardener.cloud/v1beta1, Kind=Project`, `/v1, Kind=Secret`.
+fn type_text(version: &str, kind: &str) -> String {
+    let separator = if version.contains('/') { "" } else { "/" };
+    format!("{separator}{version}, Kind={kind}")
+}
+
+/// Checks a changed Quota by the rules of a release.
+pub fn quota_update(quota_: &Quota, old: &Quota, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &quota_.metadata, &old.metadata, &Path::new("metadata"));
     immutable(&mut errors, &quota_.spec.scope, &old.spec.scope, &Path::new("spec").child("scope"));
-    errors.extend(quota(quota_));
+    errors.extend(quota(quota_, release));
     errors
 }
 
@@ -183,5 +198,31 @@ mod tests {
             let found: Vec<&str> = found.iter().map(String::as_str).take(1).collect();
             assert_eq!(found, expected, "{release} {name} {key_of_label}");
         }
+    }
+
+    /// Release, lifetime in days and kind of the scope of a Quota; errors.
+    #[test]
+    fn lifetimes_of_quotas_are_checked_since_124() {
+        let days = "spec.clusterLifetimeDays: Invalid value: 0: must be greater than 0";
+        let types = "spec.scope: Unsupported value: \"/v1, Kind=Pod\": supported values: \"core.gardener.cloud/v1beta1, \
+                     Kind=Project\", \"/v1, Kind=Secret\", \"security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity\"";
+        for (release, lifetime, kind, expected) in [
+            (123, 0, "Secret", vec![]),
+            (124, 1, "Secret", vec![]),
+            (124, 0, "Secret", vec![days]),
+            (149, 0, "Pod", vec![days, types]),
+        ] {
+            let mut given = Quota::default();
+            ("q".clone_into(&mut given.metadata.name), "garden".clone_into(&mut given.metadata.namespace));
+            given.spec.cluster_lifetime_days = Some(lifetime);
+            ("v1".clone_into(&mut given.spec.scope.api_version), kind.clone_into(&mut given.spec.scope.kind));
+            let found: Vec<String> = quota(&given, Release(release)).iter().map(ToString::to_string).collect();
+            assert_eq!(found, expected, "{release} {lifetime} {kind}");
+        }
+        let mut before = Quota::default();
+        ("q".clone_into(&mut before.metadata.name), "garden".clone_into(&mut before.metadata.namespace));
+        let names = "supported values: \"project\", \"secret\", \"workloadidentity\"";
+        let found = quota(&before, Release(123));
+        assert!(found.len() == 1 && found[0].to_string().ends_with(names), "{found:?}");
     }
 }
