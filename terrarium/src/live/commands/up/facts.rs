@@ -178,7 +178,8 @@ impl Arguments {
 
     /// Checks that a landscape that has run has a log. Without it, a different landscape would start under the same name.
     pub(super) fn must_have_log(&self, directory: &Directory) -> Result<(), Failure> {
-        if !directory.has_run() || directory.join("log").exists() {
+        // Another command may have removed the landscape meanwhile.
+        if !directory.has_run() || directory.join("log").exists() || directory.facts()?.is_none() {
             return Ok(());
         }
         if !self.losses.start_empty {

@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     client.facts.gardener_found = Some(version);
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
     if let Some(host) = &host {
-        host.notes(&directory).iter().for_each(|note| output.note(note));
+        host.notes().iter().for_each(|note| output.note(note));
     }
     let seconds = host.is_some().then_some(seconds);
     // Done before the first line: if a reader closes the output early, the contexts are merged nevertheless.

@@ -13,6 +13,8 @@
 
 use std::cell::Cell;
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -28,7 +30,7 @@ use super::Arguments;
 use super::readiness::{Missing, look};
 use crate::failure::Failure;
 use crate::live::client::Client;
-use crate::live::directory::{Directory, Holder, HostFile};
+use crate::live::directory::{Directory, Holder, HostFile, IS_HELD_BY};
 use crate::live::{down, executable, owner};
 
 /// Wall time between two checks of a starting landscape.
@@ -43,10 +45,35 @@ const HELD: i32 = 4;
 /// A started host.
 pub(super) struct Starting {
     child: Child,
-    /// Size of the output file in bytes before this start; `None`: the host does not write to the file.
-    said: Option<u64>,
+    /// Output of the host; `None`: the host does not write to the file.
+    output: Option<HostOutput>,
     /// True if this command created the landscape, which is removed if the start fails.
     is_new: bool,
+}
+
+/// Output of a started host. The file stays readable if another command removes the landscape.
+struct HostOutput {
+    file: File,
+    /// Size of the file in bytes before the start.
+    start: u64,
+}
+
+impl HostOutput {
+    /// Opens the output file of a landscape, at its end.
+    fn open(directory: &Directory) -> io::Result<Self> {
+        let file = File::options().create(true).read(true).append(true).open(directory.join(HOST_LOG))?;
+        let start = file.metadata()?.len();
+        Ok(Self { file, start })
+    }
+
+    /// Lines since the start.
+    fn lines(&self) -> Vec<String> {
+        let end = self.file.metadata().map_or(0, |file| file.len());
+        let mut text = vec![0; usize::try_from(end.saturating_sub(self.start)).unwrap_or_default()];
+        // The host appends through a copy of this file, so the position is not moved.
+        let read = self.file.read_exact_at(&mut text, self.start);
+        read.map_or_else(|_| Vec::new(), |()| String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+    }
 }
 
 /// Part that a landscape lacks.
@@ -80,9 +107,9 @@ pub(super) async fn bring_up(
                 None => ours = Some(host),
                 Some(status) => {
                     let failure = host.failure(directory, status.code());
-                    // Another process was faster, or removed the landscape together with the host's output: the next check
-                    // shows the current state.
-                    if status.code() != Some(HELD) && directory.facts()?.is_some() {
+                    // Another process was faster, or removed the landscape, and maybe created it again: the next check shows
+                    // the current state.
+                    if status.code() != Some(HELD) && directory.facts()?.is_some() && host.is_in(directory) {
                         return Err(host.failed(directory, failure));
                     }
                     lost = Some(failure);
@@ -93,20 +120,28 @@ pub(super) async fn bring_up(
         if holder.is_none() && ours.is_none() && !arguments.is_in_memory(directory)? {
             must_have_room(directory)?;
         }
-        if directory.facts()?.is_some() || holder.is_none() {
+        // A running host of this command is in the landscape that it was started for: no other one is created for it.
+        if ours.is_none() && (directory.facts()?.is_some() || holder.is_none()) {
             match arguments.facts(directory)? {
-                Some((facts, made)) if holder.is_none() && ours.is_none() => {
+                Some((facts, made)) if holder.is_none() => {
                     is_new |= made;
                     if facts.log != "memory" {
                         arguments.must_have_log(directory)?;
                     }
                     arguments.adopt(directory)?;
-                    ours = Some(start(directory, arguments, is_new)?);
-                    started.set(ours.as_ref().map(|host| host.child.id()));
+                    match start(directory, arguments, is_new) {
+                        Ok(host) => {
+                            started.set(Some(host.child.id()));
+                            ours = Some(host);
+                        }
+                        // Another command removed the landscape meanwhile.
+                        Err(_) if directory.facts()?.is_none() => {}
+                        Err(failure) => return Err(failure),
+                    }
                 }
                 // Another command may be starting it with other flags.
-                Some((facts, _)) if ours.is_none() => arguments.needs_stop(&facts)?,
-                _ => {}
+                Some((facts, _)) => arguments.needs_stop(&facts)?,
+                None => {}
             }
         }
         let host = directory.host()?;
@@ -227,9 +262,7 @@ fn last_lines(path: &Path) -> String {
 
 /// Starts the host, in the background unless it is to stay in the foreground.
 fn start(directory: &Directory, arguments: &Arguments, is_new: bool) -> Result<Starting, Failure> {
-    let failed = |error: std::io::Error| Failure::Failed(format!("cannot start the host: {error}"));
-    let path = directory.join(HOST_LOG);
-    let said = std::fs::metadata(&path).map_or(0, |file| file.len());
+    let failed = |error: io::Error| Failure::Failed(format!("cannot start the host: {error}"));
     let mut command = Command::new(executable::running().map_err(failed)?);
     command.arg0(executable::file().map_err(failed)?).args(["component", "host", "--data-dir"]);
     // The directory identifies the landscape.
@@ -239,12 +272,14 @@ fn start(directory: &Directory, arguments: &Arguments, is_new: bool) -> Result<S
     // Huge pages would make each of a landscape's eight processes hold some megabytes that it never uses. The host's
     // environment also applies to the processes that it starts.
     command.env("MIMALLOC_ALLOW_THP", "0");
-    if arguments.foreground {
-        command.stdout(Stdio::null());
-    } else {
-        let log = File::options().create(true).append(true).open(&path).map_err(failed)?;
-        command.stderr(log.try_clone().map_err(failed)?).stdout(log);
-    }
+    let output = (!arguments.foreground).then(|| HostOutput::open(directory)).transpose().map_err(failed)?;
+    match &output {
+        None => command.stdout(Stdio::null()),
+        Some(output) => {
+            let copy = || output.file.try_clone().map_err(failed);
+            command.stderr(copy()?).stdout(copy()?)
+        }
+    };
     command.args(arguments.losses.flags());
     if is_new && arguments.settings.clock.is_some_and(|mode| mode != Mode::Eager) {
         command.arg("--awaits-clock");
@@ -255,7 +290,7 @@ fn start(directory: &Directory, arguments: &Arguments, is_new: bool) -> Result<S
         command.args(["--owner", &pid.to_string()]);
     }
     let child = command.spawn().map_err(failed)?;
-    Ok(Starting { child, said: (!arguments.foreground).then_some(said), is_new })
+    Ok(Starting { child, output, is_new })
 }
 
 /// Waits until the host ends; passes a signal on to it.
@@ -279,17 +314,19 @@ pub(super) async fn stay(mut started: Starting, directory: &Directory) -> Result
 
 impl Starting {
     /// Lines of the host's output since this start.
-    fn lines(&self, directory: &Directory) -> Vec<String> {
-        let Some(said) = self.said else { return Vec::new() };
-        let text = std::fs::read(directory.join(HOST_LOG)).unwrap_or_default();
-        let new = text.get(usize::try_from(said).unwrap_or(usize::MAX)..).unwrap_or_default();
-        String::from_utf8_lossy(new).lines().map(str::to_owned).collect()
+    fn lines(&self) -> Vec<String> {
+        self.output.as_ref().map(HostOutput::lines).unwrap_or_default()
     }
 
     /// Notes and warnings in the host's output.
-    pub(super) fn notes(&self, directory: &Directory) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let is_note = |line: &String| line.starts_with("note: ") || line.starts_with("warning: ");
-        self.lines(directory).into_iter().filter(is_note).collect()
+        self.lines().into_iter().filter(is_note).collect()
+    }
+
+    /// True if the directory is the one in which the host was started, not a later one at the same path.
+    fn is_in(&self, directory: &Directory) -> bool {
+        self.output.as_ref().is_none_or(|output| directory.has_as(HOST_LOG, &output.file))
     }
 
     /// Stops the host, and removes a landscape that this command created.
@@ -323,8 +360,10 @@ impl Starting {
 
     /// Returns the failure of the ended host, by its last error message.
     fn failure(&self, directory: &Directory, code: Option<i32>) -> Failure {
-        let lines = self.lines(directory);
-        let error = lines.iter().rev().find_map(|line| line.strip_prefix("error: "));
+        let lines = self.lines();
+        // Hosts of several commands write to one file: one that lost the directory may write after the one that had it.
+        let is_own = |error: &&str| code == Some(HELD) || !error.contains(IS_HELD_BY);
+        let error = lines.iter().rev().filter_map(|line| line.strip_prefix("error: ")).find(is_own);
         let hint = lines.iter().rev().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default();
         if let (None, Some(full)) = (error, SledLog::no_room(directory.path())) {
             // There was no space left for its output either.
@@ -339,5 +378,46 @@ impl Starting {
             }
             (None, None) => Failure::Failed("the host was killed; see `terrarium logs host`".to_owned()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use super::*;
+
+    /// The reason of an end is read from the output that this command opened: another command that could not start either
+    /// may have removed the landscape, and a third may have created it again.
+    #[test]
+    fn the_reason_of_an_end_outlives_the_directory() {
+        let path = std::env::temp_dir().join(format!("terrarium-start-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        let directory = Directory::at(&path);
+        directory.make().expect("a folder for temporary files");
+        fs::write(directory.join(HOST_LOG), "error: the end of an earlier host\n").expect("written");
+        let output = HostOutput::open(&directory).expect("there");
+        let mut lines = output.file.try_clone().expect("open");
+        let child = Command::new("true").spawn().expect("every system has true");
+        let mut host = Starting { child, output: Some(output), is_new: false };
+        host.child.wait().expect("it ends");
+        // The second error is of a host that another command started at the same time.
+        let said = "note: n\nerror: another process listens there\nerror: /d is held by process 1 (host)\n";
+        lines.write_all(said.as_bytes()).expect("written");
+        let reason = Failure::Failed("another process listens there".to_owned());
+        let held = Failure::Held("/d is held by process 1 (host)".to_owned());
+        let check = |is_in: bool, state: &str| {
+            assert_eq!(host.failure(&directory, Some(1)), reason, "{state}");
+            assert_eq!(host.failure(&directory, Some(HELD)), held, "{state}");
+            assert_eq!((host.notes(), host.is_in(&directory)), (vec!["note: n".to_owned()], is_in), "{state}");
+        };
+        check(true, "there");
+        directory.purge(&directory.hold("up").expect("free")).expect("ours");
+        check(false, "removed");
+        directory.make().expect("created again");
+        fs::write(directory.join(HOST_LOG), "error: the end of another host\n").expect("written");
+        check(false, "created again");
+        let _ = fs::remove_dir_all(directory.path());
     }
 }

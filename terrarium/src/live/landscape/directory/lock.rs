@@ -24,6 +24,9 @@ const TRIES: (u32, Duration) = (25, Duration::from_millis(20));
 /// Role of a landscape's host in [`Holder`]; other roles are names of commands.
 pub(crate) const HOST: &str = "host";
 
+/// Part of each message that another process holds a directory.
+pub(crate) const IS_HELD_BY: &str = " is held by ";
+
 /// Guard of the lock, which this process holds until the guard is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -116,7 +119,7 @@ impl Directory {
             let options = File::options().create(true).truncate(false).write(true).mode(0o600).to_owned();
             let mut file = options.open(self.join("lock")).map_err(|error| self.unwritable(&error))?;
             match file.try_lock() {
-                Ok(()) if self.has_as_lock(&file) => {
+                Ok(()) if self.has_as("lock", &file) => {
                     let left_by = self.read::<HostFile>("host.json").ok().flatten();
                     let _ = fs::remove_file(self.join("host.json"));
                     // If the write fails, for example on a full disk, the process is not named.
@@ -161,7 +164,7 @@ impl Directory {
 
     /// Message that a process holds the directory.
     pub(crate) fn is_held_by(&self, holder: &Holder) -> String {
-        format!("{} is held by {holder}", self.path().display())
+        format!("{}{IS_HELD_BY}{holder}", self.path().display())
     }
 
     fn unwritable(&self, error: &io::Error) -> Failure {
@@ -174,10 +177,10 @@ impl Directory {
         }
     }
 
-    /// True if a file that was opened as the lock is still the lock.
-    fn has_as_lock(&self, file: &File) -> bool {
+    /// True if a file that was opened by this name is still the one in the directory.
+    pub(crate) fn has_as(&self, name: &str, file: &File) -> bool {
         let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-        let there = fs::metadata(self.join("lock")).map(identity);
+        let there = fs::metadata(self.join(name)).map(identity);
         matches!((there, file.metadata().map(identity)), (Ok(there), Ok(opened)) if there == opened)
     }
 }
@@ -245,7 +248,7 @@ mod tests {
         directory.make().expect("created again");
         let second = directory.hold("up").expect("another file");
         late.try_lock().expect("no other process has the old file");
-        assert!(!directory.has_as_lock(&late));
+        assert!(!directory.has_as("lock", &late));
         directory.purge(&second).expect("ours");
     }
 

@@ -24,7 +24,7 @@ use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::lock::{HOST, Held, Holder};
+pub(crate) use self::lock::{HOST, Held, Holder, IS_HELD_BY};
 use crate::failure::Failure;
 use crate::live::binaries::{ComponentForms, INSIDE};
 use crate::live::retention::Retention;
