@@ -88,10 +88,27 @@ fn lost_keys_are_refused_until_new_ones_are_asked_for() {
         &["pki/ca.crt and ", "pki/ca.key: the key does not belong", "hint: restore both from the same copy"],
     );
     fs::write(&key, bytes).expect("written");
+    // The whole folder.
+    let (folder, aside) = (sandbox.directory().join("pki"), sandbox.folder().join("pki-aside"));
+    fs::rename(&folder, &aside).expect("there");
+    for _ in 0..2 {
+        let (code, error) = sandbox.terrarium_refused(&["up"]);
+        assert_eq!(code, 2, "{error}");
+        let hint = "hint: restore it from a copy; `terrarium doctor --fix`";
+        in_order(&error, &["pki/ca.crt and ", "pki/ca.key are missing", hint]);
+    }
+    fs::remove_dir_all(&folder).expect("created again with the list of the authorities");
+    fs::rename(&aside, &folder).expect("free");
     fs::remove_file(sandbox.directory().join("pki/ca.key")).expect("there");
     in_order(&sandbox.terrarium(&["doctor", "--fix"]), &["ok       keys", "ca.key is missing"]);
     let (_, notes) = sandbox.terrarium_with_notes(&["up"]);
     in_order(&notes, &["note: the landscape has new keys: kubeconfigs that were written before are refused"]);
+    sandbox.kubectl(Kubectl::Newest, "garden", &["get", "namespaces"]);
+    sandbox.terrarium(&["down"]);
+    fs::remove_dir_all(&folder).expect("there");
+    let missing = ["ok       keys", "pki/ca.key are missing", "pki/garden.json is missing", "makes new keys"];
+    in_order(&sandbox.terrarium(&["doctor", "--fix"]), &missing);
+    sandbox.terrarium(&["up"]);
     sandbox.kubectl(Kubectl::Newest, "garden", &["get", "namespaces"]);
 }
 

@@ -73,6 +73,7 @@ impl LandscapeAuthority {
             return Err(lost(directory, &Self::missing(directory)));
         }
         let failed = |error: process::pki::PkiError| Failure::Failed(error.to_string());
+        directory.make_key_folder()?;
         let authority = Authority::new("terrarium", Key::transport().map_err(failed)?, Self::validity());
         let authority = authority.map_err(failed)?;
         directory.write("pki/ca.crt", &authority.pair().certificate)?;
@@ -202,6 +203,7 @@ impl<'a> Made<'a> {
             return Ok(None);
         }
         let note = format!("{}: written again, with authorities {}", self.loss(), self.listed());
+        self.directory.make_key_folder()?;
         self.directory.write(Self::FILE, &self.lines())?;
         Ok(Some(note))
     }
@@ -260,6 +262,7 @@ impl<'a> Made<'a> {
             self.has(LandscapeAuthority::NAME) && !names.iter().any(|name| name == LandscapeAuthority::NAME);
         let given_up = (!keeps_own).then_some(Self::GIVEN_UP);
         let lines: Vec<&str> = kept.map(String::as_str).chain(given_up).flat_map(|name| [name, "\n"]).collect();
+        self.directory.make_key_folder()?;
         self.directory.write(Self::FILE, &lines.concat())
     }
 }
@@ -483,14 +486,27 @@ mod tests {
         assert!(refused.contains("pki/garden.json is missing"), "{refused}");
         Made::of(&directory).expect("readable").forget(&["garden".to_owned()]).expect("written");
         assert_ne!(cluster(&directory).expect("made again"), garden);
-        // All authorities and the file of their names are removed; the clock shows that the landscape has run.
-        fs::write(directory.join("clock"), "").expect("written");
+        // A landscape that has not listened gets the folder again, too: no client has its keys.
         fs::remove_dir_all(directory.join("pki")).expect("there");
-        directory.make().expect("the folder");
-        assert!(LandscapeAuthority::make(&directory).is_err());
-        Made::of(&directory).expect("readable").forget(&["ca".to_owned()]).expect("written");
-        let second = LandscapeAuthority::make(&directory).expect("made again").certificate().to_owned();
+        let second = LandscapeAuthority::make(&directory).expect("a new landscape").certificate().to_owned();
         assert_ne!(second, first);
+        // The folder is removed with all authorities and the file of their names; the clock shows that the landscape has run.
+        fs::write(directory.join("clock"), "").expect("written");
+        for restores in [false, true] {
+            fs::remove_dir_all(directory.join("pki")).expect("there");
+            if restores {
+                let note = Made::of(&directory).expect("readable").restore().expect("written").expect("it was lost");
+                assert!(note.contains("pki/made is missing: written again, with authorities ca"), "{note}");
+            }
+            let refused = LandscapeAuthority::make(&directory).expect_err("lost");
+            let text = refused.to_string();
+            assert!(text.contains("pki/ca.crt and ") && text.contains("pki/ca.key are missing, and "), "{text}");
+            assert_eq!(refused.hint(), "restore it from a copy; `terrarium doctor --fix` has new keys made");
+            Made::of(&directory).expect("readable").forget(&["ca".to_owned()]).expect("written");
+            let again = LandscapeAuthority::make(&directory).expect("made again").certificate().to_owned();
+            assert_ne!(again, second);
+        }
+        let second = LandscapeAuthority::make(&directory).expect("complete").certificate().to_owned();
         assert!(Made::of(&directory).expect("readable").has("ca"));
         // An emptied or unreadable list of names is treated as missing.
         for text in ["", "c", "xxxxxxxxxxxxxxxxxxxxxxxx\n"] {

@@ -229,6 +229,15 @@ impl Directory {
         made.map_err(|error| self.failed("make", &error))
     }
 
+    /// Creates the folder of the keys again if it was lost as a whole. Unlike [`Directory::make`] it does not create the
+    /// directory.
+    pub(crate) fn make_key_folder(&self) -> Result<(), Failure> {
+        match fs::create_dir(self.join("pki")) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(self.failed("make pki in", &error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the failure that there is no landscape in the directory.
     pub(crate) fn missing(&self) -> Failure {
         Failure::input(format!("there is no landscape in {}", self.path.display()), "`terrarium up` starts one")
