@@ -83,7 +83,7 @@ impl fmt::Display for Noted {
 }
 
 /// Facts about a Shoot for notes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShootVersions {
     /// `NAMESPACE/NAME`
     pub name: String,
@@ -96,7 +96,7 @@ pub struct ShootVersions {
 }
 
 /// A feature gate in the configuration of a component.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GateSetting {
     /// The component that is configured; the Seed of a gardenlet is its owner.
     pub component: Component,

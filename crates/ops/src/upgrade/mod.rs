@@ -197,7 +197,11 @@ impl Planned {
         let Order { fleet, plan, resolved, not_started } = order;
         let violated = |landscape: &Landscape| -> Vec<String> {
             let text = |violation: &_| violation_text(landscape, violation, profile);
-            violations(landscape, profile).iter().map(|found| format!("{}: {}", found.rule, text(found))).collect()
+            let found = violations(landscape, profile);
+            let mut texts: Vec<String> = found.iter().map(|found| format!("{}: {}", found.rule, text(found))).collect();
+            // Instances of one component may violate a rule alike.
+            fleet::distinct(&mut texts);
+            texts
         };
         let end = after(&fleet.landscape, &plan);
         let is_operator = |one: &&Instance| one.component == Component::Operator;

@@ -10,6 +10,7 @@ pub mod plan;
 mod running;
 mod texts;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use api::kubernetes::core::Secret;
@@ -176,6 +177,13 @@ pub fn of_files(paths: &[PathBuf]) -> Result<Fleet, Error> {
         ));
     }
     Ok(fleet)
+}
+
+/// Removes repeated entries: several objects may have the same content, for example a Garden and the Deployments that are
+/// created from it.
+pub(super) fn distinct<T: Clone + Ord>(all: &mut Vec<T>) {
+    let mut known = BTreeSet::new();
+    all.retain(|one| known.insert(one.clone()));
 }
 
 /// Worker pools whose hash has the first form, read from the Secret of a control plane that stores the hashes.

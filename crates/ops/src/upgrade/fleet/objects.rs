@@ -24,7 +24,7 @@ use domain::skew::{Component, Instance, library};
 use domain::worker_pool::StoredKeys;
 use serde_json::Value;
 
-use super::{Fleet, Place, first_hash_forms};
+use super::{Fleet, Place, distinct, first_hash_forms};
 use crate::Error;
 use crate::manifests::{self, Manifest, ManifestError, Origin, Source, WantedKinds};
 
@@ -268,6 +268,11 @@ impl Objects {
             let kinds: Vec<String> = self.others.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
             fleet.notes.push(format!("objects that say nothing about versions are left out: {}", kinds.join(", ")));
         }
+        distinct(&mut fleet.shoots);
+        distinct(&mut fleet.clusters);
+        distinct(&mut fleet.gates);
+        distinct(&mut fleet.first_hash_forms);
+        distinct(&mut fleet.notes);
     }
 
     /// Finds the gardenlets that run in the cluster of gardener-operator: their Deployments are in the same output of
@@ -399,6 +404,33 @@ mod tests {
                 "Seed new: its gardenlet has not written status.gardener.version: it is left out",
                 "objects that say nothing about versions are left out: ConfigMap (1), Deployment (1)",
             ]
+        );
+    }
+
+    /// gardener-operator creates the Deployments of the control plane from the Garden.
+    #[test]
+    fn a_fact_of_several_objects_counts_once() {
+        let rolling = "status: {replicas: 3, updatedReplicas: 1}\n";
+        let shoot = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: s, namespace: garden-p}\n\
+                     spec: {kubernetes: {version: 1.30.1}}\n---\n";
+        let text = [
+            deployment("gardener-apiserver", "gardener/apiserver:v1.120.0", ""),
+            deployment("gardenlet", "gardener/gardenlet:v1.120.0", rolling),
+            deployment("gardenlet", "gardener/gardenlet:v1.120.0", rolling),
+            shoot.to_owned(),
+            shoot.to_owned(),
+            "apiVersion: operator.gardener.cloud/v1alpha1\nkind: Garden\nmetadata: {name: g}\nspec: {virtualCluster: {gardener: \
+             {gardenerAPIServer: {featureGates: {InPlaceNodeUpdates: true}}, gardenerScheduler: {featureGates: \
+             {InPlaceNodeUpdates: true}}}}}\n"
+                .to_owned(),
+        ];
+        let fleet = fleet(&text.concat()).expect("objects");
+        let gates: Vec<&str> = fleet.gates.iter().map(|gate| gate.component.name()).collect();
+        assert_eq!(gates, ["gardener-apiserver", "gardenlet", "gardener-scheduler"]);
+        assert_eq!(fleet.shoots.len(), 1);
+        assert_eq!(
+            fleet.notes,
+            ["Deployment gardenlet is being rolled out: its pods that have another version still are not in it"]
         );
     }
 

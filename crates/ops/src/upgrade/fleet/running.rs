@@ -21,7 +21,7 @@ use process::Context;
 use serde_json::{Value, json};
 
 use super::objects::{self, gates_of, gates_of_arguments};
-use super::{Fleet, first_hash_forms};
+use super::{Fleet, distinct, first_hash_forms};
 use crate::Error;
 use crate::read;
 use crate::upgrade::components::gardenlets::undeployed_changes;
@@ -201,6 +201,7 @@ fn gates_in(deployments: &[Deployment], maps: &[ConfigMap]) -> Vec<GateSetting> 
             gates.extend(gates_of(&read["featureGates"], component, seed));
         }
     }
+    distinct(&mut gates);
     gates
 }
 
