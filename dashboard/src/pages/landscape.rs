@@ -440,6 +440,7 @@ fn upgrade(view: &View, fleet: &Fleet, deployments: &[Deployment], pods: &[Arc<P
         @if rows.is_empty() { p { "Nothing to do: every component is at " (planned.target) "." } }
         @else { (table::plain(&format!("Steps to {}", planned.target), &["Step", "Component", "Instance", "From", "To", "State", "What must hold before"], &rows)) }
         @if !done.is_empty() { p { "Done: " (counted(done.len(), "instance is", "instances are")) " at " (planned.target) " already: " (first_of(done.into_iter(), 10)) "." } }
+        @for text in &planned.pinned { (Message::new(Severity::Warning, text.as_str()).markup()) }
         @if !planned.notes.is_empty() { ul { @for note in &planned.notes { li { (note) } } } }
         @if view.at.is_none() && !planned.plan.steps.is_empty() { (begin(view, &planned.target.to_string())) }
         p.hint { "As of " (time::instant(view.now())) ". " @if view.at.is_none() { code { "terrarium upgrade apply --to " (planned.target) @if planned.unknown_release.is_some() { " --force" } } " carries it out, too." } }

@@ -59,6 +59,13 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     let gardenlet =
         |patch: &str| garden(&["-n", "garden", "patch", "gardenlet", "local-2", "--type=merge", "-p", patch]);
     gardenlet(r#"{"spec":{"deployment":{"image":{"tag":"v1.120.0"}}}}"#);
+    let pin = "Gardenlet garden/local-2 pins spec.deployment.image.tag to v1.120.0, whatever its chart is";
+    let (_, notes) = sandbox.terrarium_with_notes(&["upgrade", "plan", "--to", "1.121"]);
+    assert_eq!(
+        notes.matches(&format!("note: gardenlet of seed local-2 v1.120.0 -> v1.121.0: {pin}\n")).count(),
+        1,
+        "{notes}"
+    );
     let file = sandbox.folder().join("refused.xml");
     let report = ["--report", file.to_str().expect("a path")];
     let apply = ["upgrade", "apply", "--to", "1.121"];
@@ -71,11 +78,7 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     );
     in_order(
         &text,
-        &[
-            "gardenlet of seed local-2",
-            "Gardenlet garden/local-2 pins spec.deployment.image.tag to v1.120.0",
-            "`kubectl --context terrarium-default -n garden edit gardenlet local-2`",
-        ],
+        &["gardenlet of seed local-2", pin, "`kubectl --context terrarium-default -n garden edit gardenlet local-2`"],
     );
     gardenlet(r#"{"spec":{"deployment":{"image":null}}}"#);
     // An extension is released separately: the version in its manifest stays.

@@ -184,6 +184,9 @@ fn plan(
     for left in &planned.left {
         output.note(&format!("note: {left}"));
     }
+    for pinned in &planned.pinned {
+        output.note(&format!("note: {pinned}"));
+    }
     for note in &planned.notes {
         output.note(&format!("note: {note}"));
     }

@@ -23,6 +23,7 @@ use domain::upgrade::{self, NoPlan, Plan, Step};
 use serde_json::{Map, Value, json};
 
 use self::components::Crash;
+use self::components::gardenlets::Pin;
 use self::fleet::Fleet;
 use self::minors::Minor;
 use crate::Error;
@@ -169,6 +170,9 @@ pub struct Planned {
     pub not_started: Vec<Crash>,
     /// Components that do not run and are not part of the plan, with the reason.
     pub left_out: Vec<String>,
+    /// Gardenlets that pin another version than a step of theirs, with which the order is not executed; each with the first
+    /// such step.
+    pub pinned: Vec<String>,
     /// Notes to read before the upgrade.
     pub notes: Vec<Noted>,
     /// Note on a target that is newer than every known release, or an unknown patch of one.
@@ -218,6 +222,7 @@ impl Planned {
         Ok(Self {
             violated: violated(&fleet.landscape),
             left: violated(&end).iter().map(|found| format!("no step resolves {found}")).collect(),
+            pinned: pinned(&fleet, &plan),
             notes: noted,
             unknown_release: unknown_newer_release(&target),
             fleet,
@@ -233,12 +238,13 @@ impl Planned {
     /// Formats the plan as JSON for scripts and `upgrade check`.
     pub fn object(&self) -> Value {
         let fleet = &self.fleet;
-        let notes = self.notes.iter().map(ToString::to_string);
+        let texts = self.unknown_release.iter().chain(&self.left).chain(&self.pinned).cloned();
+        let notes = texts.chain(self.notes.iter().map(ToString::to_string));
         let mut object = json!({
             "start": start(fleet),
             "steps": self.plan.steps.iter().map(|step| of_step(step, fleet)).collect::<Vec<Value>>(),
             "stepsBack": self.plan.steps_back,
-            "notes": self.unknown_release.iter().chain(&self.left).cloned().chain(notes).collect::<Vec<String>>(),
+            "notes": notes.collect::<Vec<String>>(),
         });
         // Files have no processes.
         if fleet.name.is_some() {
@@ -251,6 +257,19 @@ impl Planned {
         }
         object
     }
+}
+
+/// Returns the first step of each gardenlet that its Gardenlet does not allow, with the reason.
+fn pinned(fleet: &Fleet, plan: &Plan) -> Vec<String> {
+    let pins: BTreeMap<&str, &Pin> = fleet.pins.iter().map(|pin| (pin.name.as_str(), pin)).collect();
+    let mut known = BTreeSet::new();
+    let steps = plan.steps.iter().filter(|step| step.component == Component::Gardenlet);
+    let found = steps.filter_map(|step| {
+        let why = pins.get(step.owner.as_str())?.obstacle(&step.to)?;
+        let (name, Step { from, to, .. }) = (upgrade::shown(step.component, &step.owner), step);
+        known.insert(&step.owner).then(|| format!("{name} v{from} -> v{to}: {why}"))
+    });
+    found.collect()
 }
 
 /// Returns the landscape after all steps.
@@ -358,6 +377,39 @@ mod tests {
             fleet.landscape.instances = vec![Instance::new(Component::Apiserver, running)];
             let to = GardenerVersion::parse(to).expect("a version");
             assert_eq!(target(&to, &fleet).to_string(), expected, "{running} {to}");
+        }
+    }
+
+    /// Pinned image tag, target; the step that is not executed.
+    #[test]
+    fn a_plan_names_the_first_step_that_a_pin_does_not_allow() {
+        let instances = [
+            Instance::new(Component::Apiserver, "v1.120.0"),
+            Instance::owned(Component::Gardenlet, "a", "v1.120.0"),
+            Instance::owned(Component::Gardenlet, "b", "v1.120.0"),
+        ];
+        for (tag, to, expected) in [
+            ("v1.120.0", "1.122", Some("v1.120.0 -> v1.121.0")),
+            ("v1.121.0", "1.122", Some("v1.121.0 -> v1.122.0")),
+            ("v1.122.0", "1.122", Some("v1.120.0 -> v1.121.0")),
+            ("latest", "1.121", Some("v1.120.0 -> v1.121.0")),
+            ("v1.121.0", "1.121", None),
+            ("v1.119.0", "1.120", None),
+        ] {
+            let mut fleet = Fleet::default();
+            fleet.landscape.instances = instances.to_vec();
+            fleet.pins = vec![Pin { name: "a".to_owned(), tag: tag.to_owned() }];
+            let to = GardenerVersion::parse(to).expect("a version");
+            let now = "2025-07-01T00:00:00Z".parse().expect("an instant");
+            let planned = Planned::of(&fleet, &to, false, Profile::Documents, now).expect("an order");
+            let expected = expected.map(|step| {
+                let pin = format!("Gardenlet garden/a pins spec.deployment.image.tag to {tag}, whatever its chart is");
+                format!("gardenlet of seed a {step}: {pin}")
+            });
+            let expected: Vec<String> = expected.into_iter().collect();
+            assert_eq!(planned.pinned, expected, "{tag} {to}");
+            let notes = planned.object()["notes"].to_string();
+            assert!(expected.iter().all(|text| notes.contains(text)), "{notes}");
         }
     }
 

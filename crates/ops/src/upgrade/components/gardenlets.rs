@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Seeds whose gardenlets are not at a version, which holds up the extensions that follow the gardenlets, and Gardenlets
-//! whose version cannot be told.
+//! whose version cannot be told or is pinned.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use api::cluster;
-use api::constants::{annotation, condition};
+use api::constants::{annotation, condition, namespace};
 use api::core::Seed;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
@@ -46,6 +46,32 @@ pub(super) fn without_version(gardenlets: &[Arc<Gardenlet>]) -> impl Iterator<It
 pub fn undeployed_changes(gardenlets: &[Arc<Gardenlet>], deployments: &[Arc<Deployment>]) -> Vec<String> {
     let is_deployed = |name: &str| has_deployment(deployments, Component::Gardenlet.name(), &cluster::of_seed(name));
     without_version(gardenlets).filter(|(name, _)| is_deployed(name)).map(|(_, why)| why).collect()
+}
+
+/// Image tag in a Gardenlet, which wins over the version of its chart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pin {
+    /// Name of the Gardenlet and its Seed.
+    pub name: String,
+    /// `spec.deployment.image.tag`, not empty.
+    pub tag: String,
+}
+
+impl Pin {
+    /// Returns the pin of a Gardenlet; `None`: it has none.
+    pub fn of(gardenlet: &Gardenlet) -> Option<Self> {
+        let tag = gardenlet.spec.deployment.image.as_ref()?.tag.clone().filter(|tag| !tag.is_empty())?;
+        Some(Self { name: gardenlet.metadata.name.clone(), tag })
+    }
+
+    /// Reason for which the gardenlet does not get to a version; `None`: it is the pinned one.
+    pub fn obstacle(&self, to: &GardenerVersion) -> Option<String> {
+        let Self { name, tag } = self;
+        (GardenerVersion::parse(tag).as_ref() != Some(to)).then(|| {
+            let namespace = namespace::GARDEN;
+            format!("Gardenlet {namespace}/{name} pins spec.deployment.image.tag to {tag}, whatever its chart is")
+        })
+    }
 }
 
 impl Gardenlets<'_> {

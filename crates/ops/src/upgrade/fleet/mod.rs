@@ -21,6 +21,7 @@ use domain::worker_pool::{HashVersion, StoredKeys};
 use crate::Error;
 use crate::manifests::{self, Origin};
 use crate::upgrade::components::Crash;
+use crate::upgrade::components::gardenlets::Pin;
 
 pub use file::key;
 pub use running::{first_hash_pools, gates, manager_gates, not_started, of_landscape, versions_of, without_shoots};
@@ -44,6 +45,8 @@ pub struct Fleet {
     pub clusters: Vec<(String, String)>,
     /// Feature gates that components set.
     pub gates: Vec<GateSetting>,
+    /// Gardenlets that pin a version.
+    pub pins: Vec<Pin>,
     /// Worker pools whose hash has the first form, `NAMESPACE OF THE CONTROL PLANE/POOL`.
     pub first_hash_forms: Vec<String>,
     /// Gardenlets in the cluster of gardener-operator.

@@ -27,6 +27,7 @@ use serde_json::Value;
 use super::{Fleet, Place, distinct, first_hash_forms};
 use crate::Error;
 use crate::manifests::{self, Manifest, ManifestError, Origin, Source, WantedKinds};
+use crate::upgrade::components::gardenlets::Pin;
 
 /// Annotation with the version of the library that an extension is built with.
 const LIBRARY: &str = "terrarium.dev/extensions-library-version";
@@ -57,6 +58,7 @@ pub(super) struct Objects {
     shoots: Vec<ShootVersions>,
     clusters: Vec<(String, String)>,
     gates: Vec<GateSetting>,
+    pins: Vec<Pin>,
     first_hash_forms: Vec<String>,
     /// Number of objects of each other kind.
     others: BTreeMap<String, usize>,
@@ -134,11 +136,12 @@ impl Objects {
                     Some(reference) => tag(&reference).map(str::to_owned),
                     None => chart("tag").filter(|_| chart("digest").is_none()),
                 };
-                let version = own.or(tag).or_else(|| annotated(tree, annotation::COMPONENT_VERSION));
+                let version = own.clone().or(tag).or_else(|| annotated(tree, annotation::COMPONENT_VERSION));
                 if version.is_none() {
                     self.notes.push(format!("Gardenlet {name}: its chart has no tag that names a version"));
                 }
                 self.gates.extend(gates_of(&tree["spec"]["config"]["featureGates"], Component::Gardenlet, &name));
+                self.pins.extend(own.map(|tag| Pin { name: name.clone(), tag }));
                 self.gardenlets.push(GardenletVersion { owner: name, version, origin: manifest.origin.clone() });
             }
             "Garden" if is_gardeners(group) => {
@@ -262,6 +265,7 @@ impl Objects {
         fleet.shoots.append(&mut self.shoots);
         fleet.clusters.append(&mut self.clusters);
         fleet.gates.append(&mut self.gates);
+        fleet.pins.append(&mut self.pins);
         fleet.first_hash_forms.append(&mut self.first_hash_forms);
         fleet.notes.append(&mut self.notes);
         if !self.others.is_empty() {
@@ -432,6 +436,22 @@ mod tests {
             fleet.notes,
             ["Deployment gardenlet is being rolled out: its pods that have another version still are not in it"]
         );
+    }
+
+    #[test]
+    fn an_image_tag_of_a_gardenlet_is_a_pin() {
+        let text = |image: &str| {
+            format!(
+                "apiVersion: seedmanagement.gardener.cloud/v1alpha1\nkind: Gardenlet\nmetadata: {{name: a}}\nspec: \
+                 {{deployment: {{image: {image}, helm: {{ociRepository: {{ref: 'r:v1.120.0'}}}}}}}}\n"
+            )
+        };
+        for (image, expected) in [("{tag: v1.121.0}", Some("v1.121.0")), ("{tag: ''}", None), ("{repository: r}", None)]
+        {
+            let fleet = fleet(&text(image)).expect("a fleet");
+            let pins: Vec<(&str, &str)> = fleet.pins.iter().map(|pin| (pin.name.as_str(), pin.tag.as_str())).collect();
+            assert_eq!(pins, expected.map(|tag| ("a", tag)).into_iter().collect::<Vec<_>>(), "{image}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ use super::objects::{self, gates_of, gates_of_arguments};
 use super::{Fleet, distinct, first_hash_forms};
 use crate::Error;
 use crate::read;
-use crate::upgrade::components::gardenlets::undeployed_changes;
+use crate::upgrade::components::gardenlets::{Pin, undeployed_changes};
 use crate::upgrade::components::{Row, crashes, missing};
 
 /// API groups.
@@ -45,6 +45,7 @@ pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
     let rows = deployments.iter().map(|deployment| Row::of(deployment, &pods));
     fleet.pending = rows.filter_map(|row| row.pending(&fleet.landscape)).collect();
     let gardenlets = gardenlets(context).await;
+    fleet.pins = gardenlets.iter().filter_map(|gardenlet| Pin::of(gardenlet)).collect();
     fleet.notes.extend(undeployed_changes(&gardenlets, &deployments));
     fleet.absent = absent(context, &deployments, &gardenlets, &fleet.landscape).await?;
     fleet.first_hash_forms = first_hash_pools(context).await?;

@@ -21,7 +21,7 @@ use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Landscape, library};
 use domain::upgrade::Plan;
 use host::registry;
-use ops::upgrade::components::gardenlets::{Gardenlets, undeployed_changes};
+use ops::upgrade::components::gardenlets::{Gardenlets, Pin, undeployed_changes};
 use ops::upgrade::components::{Defect, Row, State, crashes, end_of, given_up, missing, obstacle, pods_of, problem};
 use ops::upgrade::fleet;
 use ops::upgrade::silence;
@@ -162,19 +162,10 @@ impl View {
         let gardenlet =
             (next.component == Component::Gardenlet).then(|| self.gardenlets.find(namespace::GARDEN, &next.owner));
         let Some(gardenlet) = gardenlet.flatten() else { return Ok(()) };
-        let image = gardenlet.spec.deployment.image.as_ref();
-        let Some(tag) = image.and_then(|image| image.tag.as_deref()).filter(|tag| !tag.is_empty()) else {
-            return Ok(());
-        };
-        if GardenerVersion::parse(tag).as_ref() == Some(&next.to) {
-            return Ok(());
-        }
+        let Some(why) = Pin::of(&gardenlet).and_then(|pin| pin.obstacle(&next.to)) else { return Ok(()) };
         let (name, landscape) = (&next.owner, &self.name);
         let edit = format!("kubectl --context terrarium-{landscape} -n garden edit gardenlet {name}");
-        Err(Failure::input(
-            format!("{next}: Gardenlet garden/{name} pins spec.deployment.image.tag to {tag}, whatever its chart is"),
-            format!("remove that field, or set it: `{edit}`"),
-        ))
+        Err(Failure::input(format!("{next}: {why}"), format!("remove that field, or set it: `{edit}`")))
     }
 
     /// The components that gardener-operator replaces by itself.
