@@ -40,8 +40,9 @@ use crate::timekeeper::{CommandError, Mode, Report, Timekeeper, WaitsFor};
 
 /// Name of the hold on landscape time during the start of a landscape.
 pub const START: &str = "start";
-/// Wall time after which a report is answered even if time stands, so that the connection is not closed.
-const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
+/// Wall time after which a report is answered even if time stands: the participant repeats it, which shows that it runs and
+/// keeps its connection open. Shorter than [`crate::timekeeper::REPORT_LIMIT`].
+const LONGEST_POLL: TimeDelta = TimeDelta::seconds(10);
 
 /// Requests the line counts of watches, as of the log's head, from every API server; `None`: one of them did not
 /// report.
@@ -303,21 +304,24 @@ impl ClockService {
         *count
     }
 
-    /// Unregisters a connection of a participant. If it was the latest one of a command, the command and its advance end.
+    /// Unregisters a connection of a participant. If it was the latest one of a command, the command and its advance end;
+    /// a component has to join again.
     fn disconnect(&self, name: &str, connection: u64) {
-        let leaves = {
+        let is_command = {
             let mut state = self.0.state();
-            let is_latest = state.connections.0.get(name) == Some(&connection);
-            if is_latest {
-                state.connections.0.remove(name);
+            if state.connections.0.get(name) != Some(&connection) {
+                return;
             }
-            is_latest && state.keeper.is_command(name)
+            state.connections.0.remove(name);
+            state.keeper.is_command(name)
         };
-        if leaves {
+        if is_command {
             if self.0.state().commands(name) {
                 self.cancel();
             }
             self.leave(name);
+        } else {
+            self.with(|keeper, wall| keeper.expect_report(name, wall));
         }
     }
 
@@ -351,7 +355,10 @@ impl ClockService {
             tokio::select! {
                 biased;
                 answer = answer => Ok(answer.unwrap_or(None)),
-                () = self.0.wall.sleep(LONGEST_POLL, TimerClass::Calendar) => Ok(None),
+                () = self.0.wall.sleep(LONGEST_POLL, TimerClass::Calendar) => {
+                    self.with(|keeper, wall| keeper.expect_report(name, wall));
+                    Ok(None)
+                }
             }
         })
     }

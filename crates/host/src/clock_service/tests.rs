@@ -63,3 +63,56 @@ async fn an_advance_fails_while_no_server_answers() {
     set_outage(None);
     assert_eq!(clock.advance(at(60), TimeDelta::zero()).await, Ok(at(60)));
 }
+
+/// Nothing waits for components without work: only their silence shows that they hang.
+#[tokio::test]
+async fn a_component_without_work_that_hangs_is_dropped_while_time_is_to_move() {
+    let at = |seconds: i64| DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range");
+    for mode in [Mode::Eager, Mode::Rate(60.0), Mode::Auto] {
+        let (tasks, barriers): (_, Barriers) =
+            (Tasks::new(), Arc::new(|| std::future::ready(Some(LineCounts::default())).boxed()));
+        let (wall, log) = (SimulatedClock::new(at(0)), Arc::new(MemoryLog::new()));
+        let clock = ClockService::start(at(0), Mode::Stepped, Clock::new(wall.clone()), log, barriers, &tasks);
+        let report = |name: &'static str| Some(clock.idle(name, Idle::default()));
+        let mut reports = ["answers", "hangs", "lost", "suspended command"].map(|name| {
+            clock.join(name, Join { reads_dial: true, is_command: name == "suspended command" });
+            (name, report(name))
+        });
+        let connection = clock.connect("lost");
+        // Passes seconds of wall time; every report is answered, and one participant repeats it.
+        let mut pass = async |seconds: i64| -> Vec<String> {
+            let until = wall.now() + TimeDelta::seconds(seconds);
+            while wall.now() < until {
+                for (name, pending) in &mut reports {
+                    let Some(answer) = pending.as_mut().and_then(FutureExt::now_or_never) else { continue };
+                    assert_eq!(answer, Ok(None), "{name}");
+                    *pending = if *name == "answers" { report(name) } else { None };
+                    assert!(pending.as_mut().and_then(FutureExt::now_or_never).is_none());
+                }
+                for _ in 0..10 {
+                    tokio::task::yield_now().await;
+                }
+                if wall.fire_next(Some(until)).is_none() {
+                    wall.advance_to(until);
+                }
+            }
+            clock.state().dropped
+        };
+        let none: [String; 0] = [];
+        assert_eq!(pass(5).await, none);
+        clock.disconnect("lost", connection);
+        assert_eq!(pass(60).await, none, "time stands: a debugger may have stopped it");
+        clock.with(Timekeeper::pause);
+        clock.with(|keeper, wall| keeper.set_mode(mode, wall));
+        assert_eq!(pass(60).await, none, "time is paused");
+        clock.with(Timekeeper::resume);
+        assert_eq!(pass(28).await, none, "{mode:?}");
+        assert_eq!(pass(4).await, ["hangs", "lost"], "{mode:?}");
+        assert_eq!(pass(60).await, ["hangs", "lost"], "{mode:?}: the others answer, or may be continued");
+        let absent = || clock.state().absences.into_iter().filter(|it| it.until.is_none()).map(|it| it.name);
+        assert_eq!(absent().collect::<Vec<_>>(), ["hangs", "lost"]);
+        assert_eq!(clock.idle("hangs", Idle::default()).await, Err(NotJoined));
+        clock.join("hangs", Join::default());
+        assert_eq!(absent().collect::<Vec<_>>(), ["lost"], "it is back");
+    }
+}
