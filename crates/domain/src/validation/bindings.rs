@@ -203,6 +203,15 @@ mod tests {
     /// Release, lifetime in days and kind of the scope of a Quota; errors.
     #[test]
     fn lifetimes_of_quotas_are_checked_since_124() {
+        let errors = |release: u16, lifetime: i32, kind: &str| -> Vec<String> {
+            let mut given = Quota::default();
+            "q".clone_into(&mut given.metadata.name);
+            "garden".clone_into(&mut given.metadata.namespace);
+            given.spec.cluster_lifetime_days = Some(lifetime);
+            given.spec.scope =
+                ObjectReference { api_version: "v1".to_owned(), kind: kind.to_owned(), ..ObjectReference::default() };
+            quota(&given, Release(release)).iter().map(ToString::to_string).collect()
+        };
         let days = "spec.clusterLifetimeDays: Invalid value: 0: must be greater than 0";
         let types = "spec.scope: Unsupported value: \"/v1, Kind=Pod\": supported values: \"core.gardener.cloud/v1beta1, \
                      Kind=Project\", \"/v1, Kind=Secret\", \"security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity\"";
@@ -212,17 +221,10 @@ mod tests {
             (124, 0, "Secret", vec![days]),
             (149, 0, "Pod", vec![days, types]),
         ] {
-            let mut given = Quota::default();
-            ("q".clone_into(&mut given.metadata.name), "garden".clone_into(&mut given.metadata.namespace));
-            given.spec.cluster_lifetime_days = Some(lifetime);
-            ("v1".clone_into(&mut given.spec.scope.api_version), kind.clone_into(&mut given.spec.scope.kind));
-            let found: Vec<String> = quota(&given, Release(release)).iter().map(ToString::to_string).collect();
-            assert_eq!(found, expected, "{release} {lifetime} {kind}");
+            assert_eq!(errors(release, lifetime, kind), expected, "{release} {lifetime} {kind}");
         }
-        let mut before = Quota::default();
-        ("q".clone_into(&mut before.metadata.name), "garden".clone_into(&mut before.metadata.namespace));
         let names = "supported values: \"project\", \"secret\", \"workloadidentity\"";
-        let found = quota(&before, Release(123));
-        assert!(found.len() == 1 && found[0].to_string().ends_with(names), "{found:?}");
+        let found = errors(123, 1, "Pod");
+        assert!(found.len() == 1 && found[0].ends_with(names), "{found:?}");
     }
 }
