@@ -22,7 +22,7 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use controller::{Api, ListOptions};
 use domain::cloud_profile::reference_path;
-use domain::forecast::{self, Change, Offer, Settings, Subject};
+use domain::forecast::{self, Change, Offer, Settings, Subject, refusal};
 use domain::maintenance::upcoming;
 use domain::release::Release;
 use domain::rotation;
@@ -363,15 +363,23 @@ fn maintenance(
     };
     let course = forecast::course(shoot, &offer, &settings);
     let is_of = |name: Option<&String>| pool.is_none() || name.map(String::as_str) == pool || name.is_none();
-    if pending.confined > 0 {
+    // Without changes the run still writes its request for a reconciliation, which the API server checks like any other write.
+    let unchanged = course.changes.is_empty();
+    let refused = unchanged.then(|| refusal::of_validation(shoot, shoot, settings.gates)).flatten();
+    if let Some(message) = &refused {
+        let text = "it is not reconciled, since the API server refuses each write of it";
+        lines.push(Line::of(format!("{text}: {message}")).deeper());
+    } else if pending.confined > 0 {
         let what = plural(pending.confined, "confined change");
         let nodes = if pending.effects.is_empty() { "none".to_owned() } else { pending.effects.join("; ") };
         lines.push(Line::of(format!("it rolls out {what} of the specification; nodes: {nodes}")).deeper());
     }
-    if course.changes.is_empty() {
-        let what = if pending.confined > 0 { "no version changes" } else { "it changes nothing" };
-        let text = format!("{what}; the Shoot is reconciled, with infrastructure and DNS records");
-        lines.push(Line::of(text).deeper());
+    if unchanged {
+        if refused.is_none() {
+            let what = if pending.confined > 0 { "no version changes" } else { "it changes nothing" };
+            let text = format!("{what}; the Shoot is reconciled, with infrastructure and DNS records");
+            lines.push(Line::of(text).deeper());
+        }
         let next = unmoved::later(&course.next_change(&offer, &settings));
         lines.extend(next.map(|next| Line::of(next).deeper()));
     }

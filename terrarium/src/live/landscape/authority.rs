@@ -32,6 +32,8 @@ use crate::live::up;
 /// Lifetime of a user's certificate for a cluster, long enough for all advances of the clock.
 const CLUSTER_LIFETIME: TimeDelta = TimeDelta::days(36_500);
 const LIFETIME: TimeDelta = TimeDelta::days(3650);
+/// Folder of the keys in a landscape's directory.
+const FOLDER: &str = "pki";
 /// Time before the current instant at which validity begins, since clocks of machines differ.
 const BEFORE: TimeDelta = TimeDelta::hours(1);
 
@@ -183,7 +185,7 @@ impl<'a> Made<'a> {
     /// Names of the authorities of a landscape that has listened, without the file of the names.
     fn expected(directory: &Directory) -> Result<BTreeSet<String>, Failure> {
         let mut names = BTreeSet::from([LandscapeAuthority::NAME.to_owned()]);
-        let files = std::fs::read_dir(directory.join("pki")).into_iter().flatten().filter_map(Result::ok);
+        let files = std::fs::read_dir(directory.join(FOLDER)).into_iter().flatten().filter_map(Result::ok);
         let files = files.filter_map(|file| file.file_name().into_string().ok());
         names.extend(files.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned())));
         // Damaged facts are reported with the log.
@@ -196,14 +198,14 @@ impl<'a> Made<'a> {
         Ok(names)
     }
 
-    /// Writes the file of the names again if it was lost; returns a note about it. Only the process that holds the directory
-    /// may call this.
+    /// Writes the file of the names again if it was lost; returns a note about it. Without the folder of the keys it writes
+    /// nothing: the keys are lost, too, and a copy of the folder can take its place. Only the process that holds the
+    /// directory may call this.
     pub(crate) fn restore(&self) -> Result<Option<String>, Failure> {
-        if !self.is_lost {
+        if !self.is_lost || !self.directory.join(FOLDER).exists() {
             return Ok(None);
         }
         let note = format!("{}: written again, with authorities {}", self.loss(), self.listed());
-        self.directory.make_key_folder()?;
         self.directory.write(Self::FILE, &self.lines())?;
         Ok(Some(note))
     }
@@ -283,9 +285,11 @@ fn file_of(cluster: &str) -> String {
     format!("pki/{cluster}.json")
 }
 
-/// Returns a failure with the missing keys and the remedy.
+/// Returns a failure with the missing keys, or their folder, and the remedy.
 fn lost(directory: &Directory, names: &[impl AsRef<str>]) -> Failure {
-    let names: Vec<String> = names.iter().map(|name| directory.join(name.as_ref()).display().to_string()).collect();
+    let files = || names.iter().map(AsRef::as_ref).collect();
+    let names: Vec<&str> = if directory.join(FOLDER).exists() { files() } else { vec![FOLDER] };
+    let names: Vec<String> = names.iter().map(|name| directory.join(name).display().to_string()).collect();
     let are = if names.len() == 1 { "is" } else { "are" };
     Failure::input(
         format!("{} {are} missing, and the landscape's kubeconfigs depend on it", names.join(" and ")),
@@ -492,20 +496,15 @@ mod tests {
         assert_ne!(second, first);
         // The folder is removed with all authorities and the file of their names; the clock shows that the landscape has run.
         fs::write(directory.join("clock"), "").expect("written");
-        for restores in [false, true] {
-            fs::remove_dir_all(directory.join("pki")).expect("there");
-            if restores {
-                let note = Made::of(&directory).expect("readable").restore().expect("written").expect("it was lost");
-                assert!(note.contains("pki/made is missing: written again, with authorities ca"), "{note}");
-            }
-            let refused = LandscapeAuthority::make(&directory).expect_err("lost");
-            let text = refused.to_string();
-            assert!(text.contains("pki/ca.crt and ") && text.contains("pki/ca.key are missing, and "), "{text}");
-            assert_eq!(refused.hint(), "restore it from a copy; `terrarium doctor --fix` has new keys made");
-            Made::of(&directory).expect("readable").forget(&["ca".to_owned()]).expect("written");
-            let again = LandscapeAuthority::make(&directory).expect("made again").certificate().to_owned();
-            assert_ne!(again, second);
-        }
+        fs::remove_dir_all(directory.join("pki")).expect("there");
+        assert_eq!(Made::of(&directory).expect("readable").restore(), Ok(None));
+        let refused = LandscapeAuthority::make(&directory).expect_err("lost");
+        assert!(refused.to_string().contains("pki is missing, and "), "{refused}");
+        assert_eq!(refused.hint(), "restore it from a copy; `terrarium doctor --fix` has new keys made");
+        assert!(!directory.join("pki").exists(), "a copy can take its place");
+        Made::of(&directory).expect("readable").forget(&["ca".to_owned()]).expect("written");
+        let again = LandscapeAuthority::make(&directory).expect("made again").certificate().to_owned();
+        assert_ne!(again, second);
         let second = LandscapeAuthority::make(&directory).expect("complete").certificate().to_owned();
         assert!(Made::of(&directory).expect("readable").has("ca"));
         // An emptied or unreadable list of names is treated as missing.

@@ -74,9 +74,16 @@ fn a_stored_shoot_that_the_release_refuses_is_blocked_at_its_next_change() {
             .to_owned()
             + message;
         assert!(failure.starts_with(&begin), "{failure}");
+        // A run without changes writes the Shoot, too.
+        let unchanged = |given: &Shoot, release: u16| {
+            refusal::of_validation(given, given, Gates { release: Release(release), ..Gates::default() })
+        };
+        assert_eq!(unchanged(&given, since - 1), None, "{message}");
+        assert!(unchanged(&given, since).is_some_and(|refusal| refusal.contains(message)), "{message}");
         // A manifest that no server has stored is taken as given.
         given.metadata.resource_version.clear();
         assert_eq!(told(&changes(&given, since)), updated, "{message}");
+        assert_eq!(unchanged(&given, since), None, "{message}");
     }
 }
 

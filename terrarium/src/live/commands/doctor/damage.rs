@@ -74,7 +74,9 @@ pub(super) fn keys(directory: &Directory, facts: &Facts, fix: bool) -> Result<Fi
         }
         return Ok(Finding::ok("keys", format!("of the landscape, and of {} clusters", clusters.len())));
     }
-    let what: Vec<String> = wrong.iter().map(|(_, failure)| failure.to_string()).collect();
+    let mut what: Vec<String> = wrong.iter().map(|(_, failure)| failure.to_string()).collect();
+    // All authorities are lost with their folder.
+    what.dedup();
     let what = what.join("; ");
     if !fix {
         let remedy = "restore the files from a copy, or `terrarium doctor --fix` and `terrarium up` make new keys";
