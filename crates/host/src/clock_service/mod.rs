@@ -40,9 +40,8 @@ use crate::timekeeper::{CommandError, Mode, Report, Timekeeper, WaitsFor};
 
 /// Name of the hold on landscape time during the start of a landscape.
 pub const START: &str = "start";
-/// Wall time after which a report is answered even if time stands: the participant repeats it, which shows that it runs and
-/// keeps its connection open. Shorter than [`crate::timekeeper::REPORT_LIMIT`].
-const LONGEST_POLL: TimeDelta = TimeDelta::seconds(10);
+/// Wall time after which a report is answered even if time stands, so that the connection is not closed.
+const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
 
 /// Requests the line counts of watches, as of the log's head, from every API server; `None`: one of them did not
 /// report.
@@ -304,24 +303,21 @@ impl ClockService {
         *count
     }
 
-    /// Unregisters a connection of a participant. If it was the latest one of a command, the command and its advance end;
-    /// a component has to join again.
+    /// Unregisters a connection of a participant. If it was the latest one of a command, the command and its advance end.
     fn disconnect(&self, name: &str, connection: u64) {
-        let is_command = {
+        let leaves = {
             let mut state = self.0.state();
-            if state.connections.0.get(name) != Some(&connection) {
-                return;
+            let is_latest = state.connections.0.get(name) == Some(&connection);
+            if is_latest {
+                state.connections.0.remove(name);
             }
-            state.connections.0.remove(name);
-            state.keeper.is_command(name)
+            is_latest && state.keeper.is_command(name)
         };
-        if is_command {
+        if leaves {
             if self.0.state().commands(name) {
                 self.cancel();
             }
             self.leave(name);
-        } else {
-            self.with(|keeper, wall| keeper.expect_report(name, wall));
         }
     }
 
@@ -355,10 +351,7 @@ impl ClockService {
             tokio::select! {
                 biased;
                 answer = answer => Ok(answer.unwrap_or(None)),
-                () = self.0.wall.sleep(LONGEST_POLL, TimerClass::Calendar) => {
-                    self.with(|keeper, wall| keeper.expect_report(name, wall));
-                    Ok(None)
-                }
+                () = self.0.wall.sleep(LONGEST_POLL, TimerClass::Calendar) => Ok(None),
             }
         })
     }

@@ -17,12 +17,6 @@ pub(super) struct Anchor {
 }
 
 impl Timekeeper {
-    /// True if a command or the mode moves time, even if an obstacle keeps it now.
-    pub(super) fn is_to_move(&self) -> bool {
-        let stands = self.paused || self.mode == Mode::Stepped || self.stands_still();
-        self.command.is_some() || !stands
-    }
-
     /// Latest instant to which time may move now; `None`: it stands.
     pub(super) fn limit(&self, wall: Instant) -> Option<Instant> {
         self.goal(wall).map(|goal| goal.min(END))

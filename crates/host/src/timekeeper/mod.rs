@@ -30,8 +30,7 @@
 //! carried out the grant of its instant. Before time moves, the API servers have reported the line count of every open
 //! watch of a participant. Time does not move while a participant works, lags behind the log, or while a hold is set; a
 //! participant of another process that has not answered for [`REPORT_LIMIT`] of wall time is dropped and reported; a
-//! command ends then unless it ignores absences. Participants without work repeat their reports, so that their silence
-//! is known as well ([`Timekeeper::expect_report`]). While no server answers, time stands for [`REPORT_LIMIT`]; then the
+//! command ends then unless it ignores absences. While no server answers, time stands for [`REPORT_LIMIT`]; then the
 //! servers are treated like a dropped participant. A participant of the host's process is never dropped. Limits count
 //! only wall time in which the host ran ([`patience`]): a stall of the machine is not the silence of a participant.
 //!
@@ -252,7 +251,7 @@ impl Timekeeper {
         let participant = self.participants.entry(name.to_owned()).or_default();
         let (granted, Join { reads_dial, is_command }) = (self.grants, join);
         let owes_since = Some(self.patience.at(wall));
-        *participant = Participant { granted, reads_dial, is_command, owes_since, ..Participant::default() };
+        *participant = Participant { granted, reads_dial, idle: None, is_command, is_own: false, owes_since };
         let watches = Some(watches_of(self.joins));
         self.joins += 1;
         Grant { number: self.grants, now: self.now, watches }
@@ -299,21 +298,11 @@ impl Timekeeper {
             return Report::Overtaken;
         }
         participant.idle = Some(idle);
-        participant.repeats_since = None;
         let owes_barrier = self.barrier.told.is_some() && !self.barrier.is_seen_by(participant);
         if participant.has_carried_out() && !owes_barrier {
             participant.owes_since = None;
         }
         Report::Taken
-    }
-
-    /// Records that a participant has to repeat its report, because time stood for long, or to join again, because its
-    /// connection broke: nothing else shows that one without work still runs. Its silence counts while time is to move.
-    pub fn expect_report(&mut self, name: &str, wall: Instant) {
-        let now = self.patience.at(wall);
-        if let Some(participant) = self.participants.get_mut(name) {
-            participant.repeats_since.get_or_insert(now);
-        }
     }
 
     /// Grant that a participant was sent and has not carried out according to its reports.
@@ -377,10 +366,6 @@ impl Timekeeper {
         if self.awaits_mode_until.is_some_and(|until| self.patience.at(wall) >= until) {
             self.awaits_mode_until = None;
             self.anchor = Anchor { landscape: self.now, wall };
-        }
-        if !self.is_to_move() {
-            let now = self.patience.at(wall);
-            self.participants.values_mut().filter_map(|it| it.repeats_since.as_mut()).for_each(|since| *since = now);
         }
         self.drop_unresponsive(wall);
         self.expire_outage(wall);
@@ -490,12 +475,7 @@ impl Timekeeper {
     /// Participants of other processes with an overdue answer, and the instant since which it is due.
     fn may_be_dropped(&self) -> impl Iterator<Item = (&str, Instant)> {
         let of_others = self.participants.iter().filter(|(_, participant)| !participant.is_own);
-        let is_to_move = self.is_to_move();
-        of_others.filter_map(move |(name, participant)| {
-            // A command that a user has stopped continues later, unless time waits for it.
-            let repeats = participant.repeats_since.filter(|_| is_to_move && !participant.is_command);
-            Some((name.as_str(), participant.owes_since.into_iter().chain(repeats).min()?))
-        })
+        of_others.filter_map(|(name, participant)| Some((name.as_str(), participant.owes_since?)))
     }
 
     fn drop_unresponsive(&mut self, wall: Instant) {

@@ -20,8 +20,6 @@ pub(super) struct Participant {
     pub(super) is_own: bool,
     /// Instant since which an answer is due, by [`super::patience`]; `None`: none is due.
     pub(super) owes_since: Option<Instant>,
-    /// Instant since which its report is to be repeated, by [`super::patience`]; `None`: its report is pending.
-    pub(super) repeats_since: Option<Instant>,
 }
 
 /// Latest barrier.
