@@ -19,7 +19,7 @@ use crate::versions::{Version, normalize};
 /// True if every rotation of the key of etcd is completed without another operation.
 pub fn is_always_whole(garden: &Garden, release: Release) -> bool {
     let version = Version::parse(&normalize(&garden.spec.virtual_cluster.kubernetes.version));
-    // A version that cannot be read is not below, as upstream compares it.
+    // A version that cannot be parsed does not count as below, as upstream compares it.
     let is_below = version.is_ok_and(|version| (version.major, version.minor) < ALWAYS_WHOLE);
     KEY_ROTATES_AS_A_WHOLE.contain(release) && !is_below
 }

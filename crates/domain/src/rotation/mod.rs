@@ -120,7 +120,7 @@ pub fn etcd_encryption_key(status: &ShootStatus) -> Option<&ETCDEncryptionKeyRot
 /// later.
 pub const KEY_ROTATES_AS_A_WHOLE: Releases = Releases::since(128);
 
-/// Major and minor of Kubernetes since which each rotation of the key that encrypts etcd completes automatically.
+/// First major and minor version of Kubernetes for which each rotation of the key that encrypts etcd completes automatically.
 pub const ALWAYS_WHOLE: (u64, u64) = (1, 34);
 
 /// True if each rotation of the key that encrypts etcd completes automatically.

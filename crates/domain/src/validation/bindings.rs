@@ -100,8 +100,8 @@ pub fn quota(quota: &Quota, release: Release) -> Errors {
     let known = [(api_version::CORE, "Project"), ("v1", "Secret"), (api_version::SECURITY, "WorkloadIdentity")];
     if !known.contains(&(scope.api_version.as_str(), scope.kind.as_str())) {
         errors.push(if QUOTA_VALUES.contain(release) {
-            let supported = known.map(|(version, kind)| type_text(version, kind));
-            FieldError::not_supported(&path, type_text(&scope.api_version, &scope.kind), &supported)
+            let supported = known.map(|(version, kind)| common::type_text(version, kind));
+            FieldError::not_supported(&path, common::type_text(&scope.api_version, &scope.kind), &supported)
         } else {
             FieldError::not_supported(&path, scope, &["project", "secret", "workloadidentity"])
         });
@@ -115,12 +115,6 @@ pub fn quota(quota: &Quota, release: Release) -> Errors {
         meta::quantity(&mut errors, value, &path);
     }
     errors
-}
-
-/// Formats a type as Go's `GroupVersionKind` does: `core.gardener.cloud/v1beta1, Kind=Project`, `/v1, Kind=Secret`.
-fn type_text(version: &str, kind: &str) -> String {
-    let separator = if version.contains('/') { "" } else { "/" };
-    format!("{separator}{version}, Kind={kind}")
 }
 
 /// Checks a changed Quota by the rules of a release.

@@ -147,14 +147,13 @@ fn object_reference(errors: &mut Errors, reference: &CrossVersionObjectReference
     if kind.is_empty() {
         errors.push(FieldError::required(&path.child("kind"), "must provide a kind"));
     }
-    let (group, short) = version.split_once('/').unwrap_or(("", version));
-    if short.contains('/') {
+    if version.matches('/').count() > 1 {
         let text = format!(
             "cannot determine GroupVersionKind for specified reference: unexpected GroupVersion string: {version}"
         );
         errors.push(FieldError::invalid(path, reference, &text));
     } else {
-        let kind = format!("{group}/{short}, Kind={kind}");
+        let kind = type_text(version, kind);
         if !allowed.contains(&kind.as_str()) {
             errors.push(FieldError::not_supported(path, &kind, allowed));
         }
@@ -162,6 +161,12 @@ fn object_reference(errors: &mut Errors, reference: &CrossVersionObjectReference
     if name.is_empty() {
         errors.push(FieldError::required(&path.child("name"), "must provide a name"));
     }
+}
+
+/// Formats a type as Go's `GroupVersionKind` does: `core.gardener.cloud/v1beta1, Kind=Project`, `/v1, Kind=Secret`.
+pub(super) fn type_text(version: &str, kind: &str) -> String {
+    let separator = if version.contains('/') { "" } else { "/" };
+    format!("{separator}{version}, Kind={kind}")
 }
 
 /// Checks a reference to a Secret or ConfigMap.

@@ -170,8 +170,7 @@ pub struct Planned {
     pub not_started: Vec<Crash>,
     /// Components that do not run and are not part of the plan, with the reason.
     pub left_out: Vec<String>,
-    /// Gardenlets that pin another version than a step of theirs, with which the order is not executed; each with the first
-    /// such step.
+    /// For each Gardenlet with a pinned version: the first step to another version, which cannot be executed.
     pub pinned: Vec<String>,
     /// Notes to read before the upgrade.
     pub notes: Vec<Noted>,

@@ -367,7 +367,7 @@ fn maintenance(
     let unchanged = course.changes.is_empty();
     let refused = unchanged.then(|| refusal::of_validation(shoot, shoot, settings.gates)).flatten();
     if let Some(message) = &refused {
-        let text = "it is not reconciled, since the API server refuses each write of it";
+        let text = "it fails until these fields are corrected, since the API server refuses each change of the Shoot";
         lines.push(Line::of(format!("{text}: {message}")).deeper());
     } else if pending.confined > 0 {
         let what = plural(pending.confined, "confined change");

@@ -32,10 +32,10 @@ use crate::live::up;
 /// Lifetime of a user's certificate for a cluster, long enough for all advances of the clock.
 const CLUSTER_LIFETIME: TimeDelta = TimeDelta::days(36_500);
 const LIFETIME: TimeDelta = TimeDelta::days(3650);
-/// Folder of the keys in a landscape's directory.
-const FOLDER: &str = "pki";
 /// Time before the current instant at which validity begins, since clocks of machines differ.
 const BEFORE: TimeDelta = TimeDelta::hours(1);
+/// Folder of the keys in a landscape's directory.
+const FOLDER: &str = "pki";
 
 /// Authority of a landscape. Cheap to clone.
 #[derive(Clone)]
@@ -198,9 +198,9 @@ impl<'a> Made<'a> {
         Ok(names)
     }
 
-    /// Writes the file of the names again if it was lost; returns a note about it. Without the folder of the keys it writes
-    /// nothing: the keys are lost, too, and a copy of the folder can take its place. Only the process that holds the
-    /// directory may call this.
+    /// Writes the file of the names again if it was lost; returns a note about it. Writes nothing if the folder of the keys
+    /// was lost as a whole, so that users can move a copy to its place. Only the process that holds the directory may call
+    /// this.
     pub(crate) fn restore(&self) -> Result<Option<String>, Failure> {
         if !self.is_lost || !self.directory.join(FOLDER).exists() {
             return Ok(None);

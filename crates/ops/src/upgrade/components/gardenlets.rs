@@ -48,7 +48,7 @@ pub fn undeployed_changes(gardenlets: &[Arc<Gardenlet>], deployments: &[Arc<Depl
     without_version(gardenlets).filter(|(name, _)| is_deployed(name)).map(|(_, why)| why).collect()
 }
 
-/// Image tag in a Gardenlet, which wins over the version of its chart.
+/// Image tag in a Gardenlet. gardenlet runs this version, not that of its chart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pin {
     /// Name of the Gardenlet and its Seed.
