@@ -82,9 +82,14 @@ pub fn open_for_merge(tree: &mut Value, patch: &Value) {
 }
 
 /// Replaces the marks that a JSON patch changes by their values; returns the patch, whose opaque JSON is replaced by
-/// marks. A patch that cannot be read stays as it is.
+/// marks. A patch that cannot be read stays as it is. Only for kinds that keep opaque JSON: other kinds would store the
+/// marks.
 #[must_use]
 pub fn open_for_json_patch(tree: &mut Value, patch: &[u8], schema: &Node) -> Vec<u8> {
+    // Values that are too deep could not be read below.
+    if decode::any_json(patch).is_err() {
+        return patch.to_vec();
+    }
     let Ok(mut operations) = serde_json::from_slice::<Vec<BTreeMap<String, Box<RawValue>>>>(patch) else {
         return patch.to_vec();
     };
@@ -333,5 +338,32 @@ mod tests {
                 {"op":"add","path":"/things/1/config/n","value":1}]"#,
             &[first, "[3]", r#"{"e":2,"f":1,"n":1}"#],
         );
+    }
+
+    #[test]
+    fn a_json_patch_makes_no_object_deeper_than_readers_allow() {
+        let patched = |path: &str, depth: usize| {
+            let (mut tree, value) = (stored(), format!("{}1{}", r#"{"a":"#.repeat(depth), "}".repeat(depth)));
+            let patch = format!(r#"[{{"op":"add","path":"{path}","value":{value}}}]"#);
+            let patch = open_for_json_patch(&mut tree, patch.as_bytes(), &node());
+            patch::json_patch(&mut tree, &patch).map_err(|error| error.to_string())?;
+            let text = to_json(&tree);
+            let read = decode::json_with_opaque(text.as_bytes(), &node()).map_err(|error| error.message)?;
+            assert_eq!(to_json(&read.tree), text);
+            Ok::<_, String>(())
+        };
+        // A patch is two levels above its values.
+        let in_patch = "error decoding patch: exceeded max depth";
+        for (path, depth, expected) in [
+            ("/config", 98, Ok(())),
+            ("/config", 99, Err(in_patch)),
+            ("/things/0/config", 97, Ok(())),
+            ("/things/0/config", 98, Err("exceeded max depth")),
+            ("/things/0/config/d/e", 96, Err("exceeded max depth")),
+            ("/name", 2000, Err(in_patch)),
+            ("/config", 2000, Err(in_patch)),
+        ] {
+            assert_eq!(patched(path, depth), expected.map_err(str::to_owned), "{path} {depth}");
+        }
     }
 }

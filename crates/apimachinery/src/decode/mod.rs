@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use self::findings::{Findings, Segment};
 use self::json::Opaque;
+use crate::meta::{marked, nesting};
 use crate::schema::{Node, ObjectRef, ObjectSchema};
 
 /// Result of decoding.
@@ -122,8 +123,12 @@ pub const fn json_type(value: &Value) -> &'static str {
     }
 }
 
-/// True if a value has at most this nesting depth; deeper levels are not visited.
+/// True if a value has at most this nesting depth, that of opaque JSON ([`crate::opaque`]) included; deeper levels are
+/// not visited.
 pub fn is_within(value: &Value, depth: usize) -> bool {
+    if let Some(text) = marked(value) {
+        return nesting(text) <= depth;
+    }
     match value {
         Value::Object(fields) => depth > 0 && fields.values().all(|value| is_within(value, depth - 1)),
         Value::Array(items) => depth > 0 && items.iter().all(|value| is_within(value, depth - 1)),

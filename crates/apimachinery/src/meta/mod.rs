@@ -16,7 +16,7 @@ pub use self::duration::*;
 pub use self::object_meta::*;
 pub use self::quantity::*;
 pub use self::raw::{Raw, RawExtension};
-pub(crate) use self::raw::{mark, marked};
+pub(crate) use self::raw::{mark, marked, nesting};
 pub use self::scalars::*;
 pub use self::text_map::TextMap;
 pub use self::time::*;

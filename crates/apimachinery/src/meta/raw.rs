@@ -254,6 +254,26 @@ fn marked_text(text: &str) -> Option<&str> {
     serde_json::from_str::<&RawValue>(text).is_ok().then_some(text)
 }
 
+/// Returns the nesting depth of a JSON text.
+pub(crate) fn nesting(text: &str) -> usize {
+    let (mut depth, mut deepest): (usize, usize) = (0, 0);
+    let (mut in_text, mut is_escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_text => is_escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -314,5 +334,18 @@ mod tests {
         assert_eq!(raw.0.sorted().text(), r#"{"a":2,"b":1}"#);
         assert_ne!(raw.0.sorted(), raw.0, "an order is part of it");
         assert_eq!(serde_json::to_value(&raw).expect("a tree"), json!({"a": 2, "b": 1}));
+    }
+
+    #[test]
+    fn brackets_in_texts_are_no_levels() {
+        for (text, depth) in [
+            ("1", 0),
+            ("{}", 1),
+            (r#"{"a": [{"b": 1}, [[]]]}"#, 4),
+            (r#""[[[""#, 0),
+            (r#"["\"[[", "\\", [1]]"#, 2),
+        ] {
+            assert_eq!(nesting(text), depth, "{text}");
+        }
     }
 }

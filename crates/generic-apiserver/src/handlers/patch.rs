@@ -64,8 +64,7 @@ impl Scope {
             let entries = concerns_entries(body);
             let make = || {
                 let mut tree = self.opaque_tree(old, &stored.sections, entries)?;
-                let body = opaque::open_for_json_patch(&mut tree, body, &self.names().node);
-                patch::json_patch(&mut tree, &body)?;
+                self.json_patch(&mut tree, body)?;
                 Ok(tree)
             };
             let draft = self.pruned(make, None, validation)?;
@@ -91,6 +90,15 @@ impl Scope {
         let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
         let given = ClientEntries::of(&tree);
         Ok(Made::new(self.object(tree)?, warnings, given))
+    }
+
+    /// Applies a JSON patch to a tree of [`Scope::opaque_tree`].
+    pub(super) fn json_patch(&self, tree: &mut Value, patch: &[u8]) -> Result<()> {
+        if self.kind.keeps_opaque() {
+            let patch = opaque::open_for_json_patch(tree, patch, &self.names().node);
+            return Ok(patch::json_patch(tree, &patch)?);
+        }
+        Ok(patch::json_patch(tree, patch)?)
     }
 
     /// Merges a patch into a copy of the typed object: only the patch is read and checked.

@@ -5,7 +5,6 @@ use apimachinery::meta::TextMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use apimachinery::{opaque, patch};
 use bytes::Bytes;
 use clock::TimerClass;
 use futures::future::{Either, join_all, select};
@@ -239,8 +238,7 @@ impl Scope {
         let make = || {
             let encoded = self.kind.encode(&**object);
             let mut tree = self.opaque_tree(&**object, &encoded, true)?;
-            let patch = opaque::open_for_json_patch(&mut tree, patch, &self.names().node);
-            patch::json_patch(&mut tree, &patch)?;
+            self.json_patch(&mut tree, patch)?;
             Ok(tree)
         };
         let draft = self.pruned(make, None, FieldValidation::Ignore);

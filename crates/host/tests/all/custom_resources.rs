@@ -416,6 +416,48 @@ async fn own_writes_are_stored_as_other_servers_show_them() {
     }
 }
 
+/// Custom resources hold no opaque JSON: the values of a JSON patch are typed.
+#[tokio::test]
+async fn json_patches_change_custom_resources() {
+    let host = host().await;
+    defined(&host).await;
+    let path = format!("{CRONTABS}/a");
+    expect(&ask(&host, "POST", CRONTABS, crontab("a", json!({ "cronSpec": "* * * * *" }))).await, 201);
+    let json_patch = ("content-type", "application/json-patch+json");
+    for (operation, expected) in [
+        (json!({ "op": "replace", "path": "/spec/replicas", "value": 4 }), json!({ "replicas": 4 })),
+        (json!({ "op": "add", "path": "/spec/cronSpec", "value": "1 * * * *" }), json!({ "cronSpec": "1 * * * *" })),
+        (
+            json!({ "op": "replace", "path": "/spec", "value": { "cronSpec": "2 * * * *", "image": "cron:1" } }),
+            json!({ "cronSpec": "2 * * * *", "replicas": 1 }),
+        ),
+    ] {
+        let body = json!([operation]).to_string();
+        let object = expect(&send(&host, "PATCH", &format!("{SHOOT}{path}"), &[json_patch], body).await, 200);
+        for (name, value) in expected.as_object().expect("fields") {
+            assert_eq!(&object["spec"][name], value, "{operation}");
+        }
+    }
+}
+
+/// A JSON patch that makes an object deeper than readers allow is refused, and loses nothing.
+#[tokio::test]
+async fn json_patches_are_no_deeper_than_objects() {
+    let host = host().await;
+    let map = json!({ "metadata": { "name": "a", "namespace": "default" }, "data": { "k": "v" } });
+    let maps = "/api/v1/namespaces/default/configmaps";
+    expect(&ask(&host, "POST", maps, map).await, 201);
+    for depth in [100, 127, 128, 2000] {
+        let value = format!("{}1{}", r#"{"a":"#.repeat(depth), "}".repeat(depth));
+        let body = format!(r#"[{{"op":"add","path":"/data","value":{value}}}]"#);
+        let json_patch = ("content-type", "application/json-patch+json");
+        let answer = send(&host, "PATCH", &format!("{SHOOT}{maps}/a"), &[json_patch], body).await;
+        expect(&answer, 400);
+    }
+    let kept = expect(&get(&host, &format!("{SHOOT}{maps}/a")).await, 200);
+    assert_eq!(kept["data"], json!({ "k": "v" }));
+}
+
 /// A definition of a kind that the cluster serves itself is accepted, and has no effect.
 #[tokio::test]
 async fn definitions_do_not_replace_resources_of_the_cluster() {
