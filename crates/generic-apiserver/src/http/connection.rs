@@ -29,7 +29,7 @@ use super::heads::{Heads, Noted};
 use super::{OnDrop, Options, Shared};
 use super::{exchange, guard};
 
-/// Interval of pings that check whether a silent HTTP/2 client is still connected.
+/// Interval of pings that check whether a silent HTTP/2 client on another machine is still connected.
 const PING: Duration = Duration::from_secs(30);
 
 /// Size in bytes up to which heads are always read from a connection; the default limit of Go's servers.
@@ -50,6 +50,9 @@ pub(super) fn spawn(shared: &Arc<Shared>, acceptor: &TlsAcceptor, stream: TcpStr
 async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
     // Frames of a watch are small and must not wait for more.
     let _ = stream.set_nodelay(true);
+    // The system reports the end of a process on this machine. One that a debugger stops answers no pings, and must
+    // find its connection again.
+    let is_near = stream.peer_addr().is_ok_and(|peer| peer.ip().to_canonical().is_loopback());
     let options = &shared.options;
     let patience = options.wall.sleep(options.limits.handshake, TimerClass::Calendar);
     let tls = match select(acceptor.accept(stream), patience).await {
@@ -71,7 +74,8 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
     let most = options.limits.head_bytes.max(HEAD);
     builder.http1().timer(timer.clone()).header_read_timeout(options.limits.idle.to_std().ok());
     builder.http1().max_buf_size(most).max_headers(options.limits.fields);
-    builder.http2().timer(timer).keep_alive_interval(PING).max_concurrent_streams(options.limits.streams);
+    builder.http2().timer(timer).keep_alive_interval((!is_near).then_some(PING));
+    builder.http2().max_concurrent_streams(options.limits.streams);
     builder.http2().max_header_list_size(u32::try_from(most).unwrap_or(u32::MAX));
     // A server in front of this one resets the streams that its clients reset, all over one connection.
     builder.http2().max_pending_accept_reset_streams(usize::try_from(options.limits.streams).ok());

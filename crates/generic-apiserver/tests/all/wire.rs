@@ -373,6 +373,16 @@ async fn a_thousand_watches_share_one_connection() {
     }
 }
 
+/// A process that a debugger stops answers no pings.
+#[tokio::test]
+async fn clients_of_the_same_machine_are_not_pinged() {
+    let wire = Wire::new(echo).await;
+    let jane = wire.user("jane", &[]);
+    let (_, shown) = get(&jane, "/clusters/a/api", &[]).await;
+    assert_eq!(shown["version"], "HTTP/2.0");
+    assert!(!wire.wall.sleeps(TimeDelta::seconds(30)));
+}
+
 #[tokio::test]
 async fn too_many_requests_at_once_are_told_to_come_again() {
     let (_, wire) = served(|options| options.limits.requests = 0).await;
