@@ -111,6 +111,15 @@ fn check(sandbox: &Sandbox, number: usize, (first, last): (NaiveDate, NaiveDate)
     assert!(per_day.is_empty(), "{shoot}: days that have not come yet: {per_day:?}");
 }
 
+/// Starts the landscape after a kill; a failure shows what it waits for.
+fn start_again(sandbox: &Sandbox, what: &str) {
+    let Err(failure) = sandbox.try_terrarium(&["up"]) else { return };
+    let show = |words: &[&str]| sandbox.try_terrarium(words).unwrap_or_else(|error| error);
+    let log = std::fs::read_to_string(sandbox.directory().join("host.log")).unwrap_or_default();
+    let (clock, status) = (show(&["clock", "-o", "json"]), show(&["status"]));
+    panic!("{what}: {failure}\n{clock}\n{status}\n{log}");
+}
+
 #[test]
 fn kills_skip_and_repeat_no_maintenance() {
     skip_and_repeat_no_maintenance(sandbox("killed-in-time").with_components("processes"));
@@ -159,7 +168,7 @@ fn skip_and_repeat_no_maintenance(sandbox: Sandbox) {
         }
         // The command reports the end of the landscape, or has ended before.
         running.wait();
-        sandbox.terrarium(&["up"]);
+        start_again(&sandbox, &format!("round {round}: {step:?}"));
         restarts.push(now(&sandbox));
         if step == Step::Upgrade {
             sandbox.terrarium(&upgrade);
