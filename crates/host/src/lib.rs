@@ -10,62 +10,21 @@
 //! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while no server
 //! serves it, requests for it are answered with 503.
 //!
-//! **Tour.** [`Host`] the API endpoint, `front` its request handling, `place` the classification of paths; [`live`] a
-//! host on a port; [`aggregation`] the servers of the aggregated groups; [`clock_service`] landscape time,
-//! [`timekeeper`] the decision when it moves, [`clock_object`] its object for clients; `fault_object` simulated faults,
-//! [`faults`] their effect on processes; `timing_object` simulated durations; `garden_object` validation of Gardens;
-//! [`kubelet`] pods as processes, `joined` processes that it did not start; `first_roles` initial roles and
-//! `first_objects` other initial objects of a cluster, `aggregated_roles` aggregated ClusterRoles; [`registry`] running
-//! components; [`identity`] users by their certificates, [`tokens`] by those of ServiceAccounts; `evictions` the check
-//! of evictions, `event_expiry` the deletion of expired Events; `installed` the releases of CustomResourceDefinitions;
-//! `log_service` reading of the log; [`catalogue::AGGREGATED_GROUPS`] the forwarded groups.
+//! **Tour.** [`Host`] the API endpoint, `front` its request handling; [`live`] a host on a port; [`aggregation`] the
+//! servers of the aggregated groups ([`catalogue::AGGREGATED_GROUPS`]); `clusters` the logical clusters and their initial
+//! objects; [`kinds`] the kinds of the host and their strategies, `admission` its plugins; [`identity`] users by their
+//! certificates and tokens; [`registry`] running components; [`pods`] the processes behind pods; [`time`] landscape time.
 
-mod aggregated_roles;
+mod admission;
 pub mod aggregation;
-mod answers;
-pub mod clock_object;
-pub mod clock_service;
 mod clusters;
-mod copies;
-mod core_kinds;
-mod custom_resources;
-mod default_storage_class;
-mod event_expiry;
-mod evictions;
-mod fault_object;
-pub mod faults;
-mod first_objects;
-mod first_roles;
 mod front;
-mod garden_object;
-#[cfg(test)]
-mod gated_log;
-pub mod heartbeats;
 pub mod identity;
-mod installed;
-mod joined;
-pub mod kubelet;
-mod limits;
+pub mod kinds;
 pub mod live;
-mod log_service;
-mod namespaces;
-mod networks;
-mod place;
-mod pod_admission;
-mod pod_streams;
-mod rbac_kinds;
+pub mod pods;
 pub mod registry;
-mod resource_quotas;
-mod rows;
-mod service_addresses;
-mod services;
-mod signer_rights;
-mod signing_admission;
-pub mod signing_requests;
-pub mod timekeeper;
-mod timing_object;
-pub mod tokens;
-mod webhook_kinds;
+pub mod time;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -73,19 +32,21 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 
 use crate::aggregation::{Backend, Extensions, Instances, News, Watches};
-use crate::clock_service::ClockService;
-use crate::custom_resources::CustomResources;
-use crate::event_expiry::EventExpiry;
-use crate::evictions::Evictions;
-use crate::faults::Faults;
-use crate::first_objects::FirstObjects;
-use crate::first_roles::FirstRoles;
-use crate::installed::Installed;
-use crate::joined::Joined;
-use crate::kubelet::Logs;
-use crate::networks::Networks;
-use crate::timekeeper::Timekeeper;
-use crate::tokens::Tokens;
+use crate::clusters::first_objects::FirstObjects;
+use crate::clusters::first_roles::FirstRoles;
+use crate::clusters::networks::Networks;
+use crate::identity::tokens::Tokens;
+use crate::kinds::clock_object;
+use crate::kinds::custom_resources::CustomResources;
+use crate::kinds::evictions::Evictions;
+use crate::kinds::installed::Installed;
+use crate::pods::faults::Faults;
+use crate::pods::joined::Joined;
+use crate::pods::kubelet::Logs;
+use crate::time::clock_service::ClockService;
+use crate::time::event_expiry::EventExpiry;
+use crate::time::heartbeats::{self, Heartbeats};
+use crate::time::timekeeper::Timekeeper;
 use api::catalogue;
 use api::cluster;
 use api::constants::{annotation, user};
@@ -113,7 +74,7 @@ const RUNTIME_VERSION: &str = "1.32.0";
 /// Path prefix of the pages for browsers, and the path that opens them.
 pub const PAGES: [&str; 2] = ["/dashboard", "/terrarium/dashboard/"];
 
-pub use first_objects::Trust;
+pub use clusters::first_objects::Trust;
 
 /// Answers requests for paths below [`PAGES`]; an extension of a request has its user.
 pub type Pages = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
@@ -176,7 +137,7 @@ struct Inner {
     /// Landscape time.
     time: clock::Clock,
     wall: clock::Clock,
-    heartbeats: heartbeats::Heartbeats,
+    heartbeats: Heartbeats,
     /// True once cluster `runtime` has its namespaces.
     has_runtime: AtomicBool,
     tokens: Option<Tokens>,
@@ -219,16 +180,10 @@ impl Host {
         };
         let networks = Networks::default();
         let builder = builder
-            .admission(namespaces::PermanentNamespaces)
-            .admission(clock_object::PermanentClock)
-            .admission(garden_object::GardenAdmission(installed.clone()))
-            .admission(limits::LimitRanger)
-            .admission(pod_admission::PodAdmission)
-            .admission(signing_admission::SubjectRestriction)
-            .admission(signer_rights::SignerRights(rbac.clone()))
-            .admission(default_storage_class::DefaultStorageClass)
-            .admission(service_addresses::ServiceAddresses(networks.clone()))
-            .admission(resource_quotas::ResourceQuotas);
+            .admission(kinds::namespaces::PermanentNamespaces)
+            .admission(kinds::clock_object::PermanentClock)
+            .admission(kinds::gardens::GardenAdmission(installed.clone()));
+        let builder = admission::attach(builder, rbac.clone(), networks.clone());
         let builder = match parts.profile {
             Some(profile) => builder.admission(registry::Gate::new(profile, parts.metrics.as_ref())),
             None => builder,
@@ -240,8 +195,8 @@ impl Host {
         let gardens = garden::Rules { profile: parts.profile.unwrap_or_default(), version: parts.version };
         // Seeds are decoded for the networks of their clusters.
         let builder = builder.known::<Seed>(catalogue::of::<Seed>());
-        let server = rows::unstored(rows::register(builder, own.chain(parts.rows), &gardens));
-        let server = pod_streams::register(rows::logs(server, parts.logs));
+        let server = kinds::unstored(kinds::register(builder, own.chain(parts.rows), &gardens));
+        let server = pods::streams::register(kinds::logs(server, parts.logs));
         let server = match parts.webhooks {
             Some(caller) => server.webhooks(caller),
             None => server,
@@ -251,7 +206,7 @@ impl Host {
             None => server,
         };
         let evictions = Evictions::default();
-        let server = rows::evictions(rows::tokens(server, parts.tokens.as_ref()), &evictions).build();
+        let server = kinds::evictions(kinds::tokens(server, parts.tokens.as_ref()), &evictions).build();
         evictions.look_at(server.clone());
         networks.look_at(server.clone());
         if let Some(tokens) = &parts.tokens {
@@ -270,7 +225,7 @@ impl Host {
                 pages: PagesOnce::default(),
                 time,
                 wall,
-                heartbeats: heartbeats::Heartbeats::default(),
+                heartbeats: Heartbeats::default(),
                 has_runtime: AtomicBool::new(false),
                 tokens: parts.tokens,
                 first_roles: rbac.clone().map(FirstRoles::new),
@@ -342,7 +297,7 @@ impl Host {
     /// # Errors
     /// The log cannot be reached.
     pub fn create_timing(&self) -> BoxFuture<'_, Result<(), TransportError>> {
-        self.create(timing_object::PATH, serde_json::json!({ "metadata": { "name": domain::rollout::timing::NAME } }))
+        self.create(kinds::timing::PATH, serde_json::json!({ "metadata": { "name": domain::rollout::timing::NAME } }))
     }
 
     /// Creates an object; returns no error if it exists.
@@ -362,7 +317,7 @@ impl Host {
     pub fn set_clock<'a>(
         &'a self,
         clock: &'a ClockService,
-        mode: timekeeper::Mode,
+        mode: time::timekeeper::Mode,
     ) -> BoxFuture<'a, Result<(), TransportError>> {
         Box::pin(async move {
             let spec = clock_object::spec(mode, false);
@@ -426,7 +381,7 @@ impl Host {
 
     /// Serves the log below [`eventlog_remote::PREFIX`] from now on. Only the first call has an effect.
     pub fn serve_log(&self, log: Arc<dyn EventLog>) {
-        let _ = self.inner.log.set(log_service::server(log));
+        let _ = self.inner.log.set(front::log_service::server(log));
     }
 
     /// Accepts processes that the host did not start, from now on. Only the first call has an effect.
@@ -446,7 +401,7 @@ impl Host {
     /// Answers a request; see [`Server::call`].
     pub fn call(&self, request: Request) -> ResponseFuture {
         let host = self.clone();
-        Box::pin(async move { answers::answer(&host, request).await })
+        Box::pin(async move { front::answers::answer(&host, request).await })
     }
 
     /// Returns a transport to the host that sets `user` on every request.

@@ -4,10 +4,8 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use authorizer::Mode as Authorization;
 use chrono::TimeDelta;
-use clock::{Clock, Instant, Random};
-use domain::profile::Profile;
+use clock::Clock;
 use eventlog::EventLog;
 use generic_apiserver::Foundation;
 use generic_apiserver::http::Metrics;
@@ -15,41 +13,19 @@ use generic_apiserver::webhooks::{Dialer, HttpsCaller};
 use process::Tasks;
 use process::https::Credentials;
 use process::live::Quiescence;
-use process::pki::Pair;
 
-use super::writer;
+use super::{Options, writer};
 use crate::aggregation::{AnswerLimit, Instances};
-use crate::clock_service::START;
-use crate::clock_service::{Barriers, ClockService};
-use crate::kubelet::Logs;
-use crate::services::Services;
-use crate::timekeeper::{Mode, Timekeeper};
-use crate::tokens::Tokens;
+use crate::identity::tokens::Tokens;
+use crate::pods::kubelet::Logs;
+use crate::pods::services::Services;
+use crate::time::clock_service::{Barriers, ClockService, START};
+use crate::time::timekeeper::{Mode, Timekeeper};
 use crate::{Host, Parts, Trust};
 
 /// Wall time after which a server of the aggregated groups is probed, and time limit of the probe: their sum is less
 /// than the report limit of a participant that waits for the server.
 const TIMEOUT: TimeDelta = TimeDelta::seconds(5);
-/// Parameters of the core; see [`super::Options`].
-pub(super) struct CoreOptions {
-    pub(super) log: Arc<dyn EventLog>,
-    pub(super) start: u64,
-    pub(super) now: Instant,
-    pub(super) mode: Mode,
-    pub(super) awaits_mode: bool,
-    pub(super) random: Random,
-    pub(super) version: String,
-    pub(super) kubernetes_version: String,
-    pub(super) event_ttl: TimeDelta,
-    pub(super) trust: Trust,
-    pub(super) front_proxy: Pair,
-    pub(super) profile: Profile,
-    pub(super) authorization: Authorization,
-    pub(super) token_key: Vec<u8>,
-    pub(super) turn: Box<dyn Fn(Instant) + Send + Sync>,
-    /// Quiescence of the landscape's thread, on which the tasks run; `None`: there is no such thread.
-    pub(super) quiescence: Option<Quiescence>,
-}
 
 /// A host with its clock, before it listens.
 pub(super) struct Core {
@@ -66,25 +42,27 @@ pub(super) struct Core {
 
 impl Core {
     /// Starts the clock and the host's server. Time stands until the start of the landscape is complete
-    /// ([`super::Live::begin`]).
+    /// ([`super::Live::begin`]). `quiescence`: that of the landscape's thread, on which the tasks run; `None`: there is
+    /// no such thread.
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub(super) async fn start(options: CoreOptions, tasks: &Tasks) -> io::Result<Self> {
+    pub(super) async fn start(options: &Options, quiescence: Option<Quiescence>, tasks: &Tasks) -> io::Result<Self> {
         let wall = Clock::wall();
         let host_once: Arc<OnceLock<Host>> = Arc::default();
         // The mode of the clock and a pause are stored in the log: until it has been read, time stands.
-        let barriers = barriers(&host_once, options.quiescence);
-        let clock = ClockService::start(options.now, Mode::Stepped, wall.clone(), options.log, barriers, tasks);
+        let barriers = barriers(&host_once, quiescence);
+        let clock = ClockService::start(options.now, Mode::Stepped, wall.clone(), options.log.clone(), barriers, tasks);
         let log = clock.counted_log();
-        clock.show_on(options.turn);
+        let turn = options.turn.clone();
+        clock.show_on(move |now| turn(now));
         // Until the first server of the aggregated groups runs, components would only repeat their requests.
         clock.with(|keeper, wall| keeper.hold(START, wall));
         let foundation = Foundation {
             log: log.clone(),
             clock: clock.clock(),
             wall: wall.clone(),
-            random: options.random,
+            random: options.random.clone(),
             writer: writer(options.start, 0),
             recent_bytes: generic_apiserver::RECENT_BYTES,
         };
@@ -98,14 +76,14 @@ impl Core {
             webhooks: Some(Arc::new(HttpsCaller::new("kube-apiserver-admission", services.names()))),
             extensions: Some(Arc::new(Dialer::new(
                 "kube-aggregator",
-                Credentials::Certificate(options.front_proxy),
+                Credentials::Certificate(options.front_proxy.clone()),
                 services.names(),
             ))),
             profile: Some(options.profile),
-            version: options.version,
-            kubernetes_version: Some(options.kubernetes_version),
+            version: options.version.clone(),
+            kubernetes_version: Some(options.kubernetes_version.clone()),
             event_ttl: Some(options.event_ttl),
-            trust: Some(options.trust),
+            trust: Some(trust(options)),
             metrics: Some(metrics.clone()),
             tokens: Some(tokens.clone()),
             authorization: options.authorization,
@@ -131,6 +109,17 @@ impl Core {
         host.aggregate_instances(instances.clone());
         Ok(Self { host, clock, log, instances, logs, services, tokens, metrics })
     }
+}
+
+/// Authorities whose certificates clusters accept.
+fn trust(options: &Options) -> Trust {
+    let (landscape, own) = (options.authorities.clone(), options.own_authorities.clone());
+    let clients = Arc::new(move |cluster: &str| {
+        let own = own(cluster).unwrap_or_default();
+        if own == landscape { own } else { landscape.clone() + &own }
+    });
+    let (front_proxies, front_proxy) = options.front_proxies.clone();
+    Trust { clients, front_proxies, front_proxy }
 }
 
 /// Time limit of the servers of the aggregated groups; time does not wait for an unresponsive one if another answers.

@@ -18,10 +18,11 @@ use process::{child, inside};
 
 use super::Live;
 use super::landscape_thread::{COMPONENTS, LandscapeThread};
-use crate::kubelet::{self, Before, Inside, Launcher, Listener, Logs};
-use crate::signing_requests::OwnSigners;
-use crate::timing_object::PodEnd;
-use crate::{aggregated_roles, signing_requests};
+use crate::clusters::aggregated_roles;
+use crate::identity::signing_requests;
+use crate::identity::signing_requests::OwnSigners;
+use crate::kinds::timing::PodEnd;
+use crate::pods::kubelet::{self, Before, Inside, Launcher, Listener, Logs};
 
 /// Wall time between two looks at the component that occupies the thread.
 const LOOK: TimeDelta = TimeDelta::seconds(1);

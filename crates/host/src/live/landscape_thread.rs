@@ -26,8 +26,8 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::Host;
-use crate::event_expiry;
-use crate::place::Place;
+use crate::front::place::Place;
+use crate::time::event_expiry;
 
 /// Wall time after which a write starts although the landscape is not quiescent: the write may be the one that ends a
 /// live-lock.

@@ -36,19 +36,18 @@ use process::pki::Pair;
 use process::{Context, Identity, Output, Tasks, Transport, User};
 use tokio::sync::oneshot;
 
-use self::base::{Core, CoreOptions};
-use self::door::Door;
+use self::base::Core;
 use self::landscape_thread::{LandscapeThread, WayIn};
 use self::processes::WayTo;
 use self::threads::Part;
 use crate::aggregation::Instances;
 use crate::aggregation::api_services::ApiServices;
-use crate::clock_service::{self, ClockService};
 use crate::identity::OwnAuthorities;
-use crate::kubelet::{Before, Launcher};
-use crate::signing_requests::OwnSigners;
-use crate::timekeeper::Mode;
-use crate::{Host, Pages, Trust, registry};
+use crate::identity::signing_requests::OwnSigners;
+use crate::pods::kubelet::{Before, Launcher};
+use crate::time::clock_service::{self, ClockService};
+use crate::time::timekeeper::Mode;
+use crate::{Host, Pages, registry};
 
 /// Wall time within which open connections must end at a stop.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
@@ -66,7 +65,7 @@ pub struct Options {
     pub mode: Mode,
     /// True if another mode is set once the landscape is ready: see [`Timekeeper::await_mode`].
     ///
-    /// [`Timekeeper::await_mode`]: crate::timekeeper::Timekeeper::await_mode
+    /// [`Timekeeper::await_mode`]: crate::time::timekeeper::Timekeeper::await_mode
     pub awaits_mode: bool,
     /// Keyed randomness of the landscape.
     pub random: Random,
@@ -99,13 +98,11 @@ pub struct Options {
     /// Private key of curve P-256 that signs tokens of ServiceAccounts, PKCS #8 as DER.
     pub token_key: Vec<u8>,
     /// Called with every granted instant of landscape time, for the dial that processes read.
-    pub turn: Box<dyn Fn(Instant) + Send + Sync>,
+    pub turn: Arc<dyn Fn(Instant) + Send + Sync>,
     /// Reason for which the earlier processes of pods have ended.
     pub before: Before,
     /// True if components run as tasks of this process.
     pub inside: bool,
-    /// Returns the launcher of pods, given the address of the host.
-    pub launcher: Box<dyn FnOnce(SocketAddr) -> Launcher + Send>,
 }
 
 impl fmt::Debug for Options {
@@ -189,61 +186,27 @@ pub struct Live {
     parts: Vec<Part>,
 }
 
-/// Authorities whose certificates clusters accept.
-fn trust(landscape: &str, own: OwnAuthorities, (front_proxies, front_proxy): (String, String)) -> Trust {
-    let landscape = landscape.to_owned();
-    let clients = Arc::new(move |cluster: &str| {
-        let own = own(cluster).unwrap_or_default();
-        if own == landscape { own } else { landscape.clone() + &own }
-    });
-    Trust { clients, front_proxies, front_proxy }
-}
-
 impl Live {
-    /// Starts all parts of the host. The future must run on a runtime with drivers.
+    /// Starts all parts of the host; `launcher` returns the launcher of pods, given the address of the host. The future
+    /// must run on a runtime with drivers.
     ///
     /// # Errors
     /// The address is in use, a certificate cannot be used, or the system cannot create another thread.
-    pub fn start(options: Options) -> BoxFuture<'static, io::Result<Self>> {
+    pub fn start(
+        options: Options,
+        launcher: impl FnOnce(SocketAddr) -> Launcher + Send + 'static,
+    ) -> BoxFuture<'static, io::Result<Self>> {
         Box::pin(async move {
             // Nothing to report here: a panicking task prints a line of its own.
             let tasks = Tasks::catching(Clock::wall(), |_| {});
             let thread = if options.inside { Some(LandscapeThread::start()?) } else { None };
             let on_thread = thread.as_ref().map(|thread| (thread.tasks(), thread.quiescence().clone()));
             let following = on_thread.as_ref().map_or_else(|| tasks.clone(), |(tasks, _)| tasks.clone());
-            let core = Core::start(
-                CoreOptions {
-                    log: options.log,
-                    start: options.start,
-                    now: options.now,
-                    mode: options.mode,
-                    awaits_mode: options.awaits_mode,
-                    random: options.random.clone(),
-                    version: options.version.clone(),
-                    kubernetes_version: options.kubernetes_version,
-                    event_ttl: options.event_ttl,
-                    trust: trust(&options.authorities, options.own_authorities.clone(), options.front_proxies),
-                    front_proxy: options.front_proxy.clone(),
-                    profile: options.profile,
-                    authorization: options.authorization,
-                    token_key: options.token_key,
-                    turn: options.turn,
-                    quiescence: thread.as_ref().map(|thread| thread.quiescence().clone()),
-                },
-                &following,
-            )
-            .await?;
+            let quiescence = thread.as_ref().map(|thread| thread.quiescence().clone());
+            let core = Core::start(&options, quiescence, &following).await?;
             let way_in = WayIn::new(core.host.clone(), on_thread);
-            let door = Door {
-                listen: options.listen,
-                certificate: options.certificate,
-                authorities: options.authorities.clone(),
-                own_authorities: options.own_authorities,
-                random: options.random.clone(),
-                start: options.start,
-            };
-            let serving = door.open(&core, way_in.clone(), &tasks).await?;
-            let launch = (options.launcher)(serving.address());
+            let serving = door::open(&options, &core, way_in.clone(), &tasks).await?;
+            let launch = launcher(serving.address());
             let apiserver = way_in.transport(user("apiserver", &options.version));
             let api_services = ApiServices::new(apiserver, core.clock.clock(), core.instances.clone());
             let client = Client {

@@ -19,7 +19,7 @@ use process::transport::{Body, BodyError};
 use process::{Response, TransportError};
 
 use crate::aggregation;
-use crate::place::Place;
+use crate::front::place::Place;
 
 /// Returns a response once every entry that it may show is durable. A streamed response waits with each piece.
 pub(super) async fn durable(
@@ -101,7 +101,7 @@ mod tests {
     use process::transport::full;
 
     use super::*;
-    use crate::gated_log::{Gate, GatedLog};
+    use crate::time::gated_log::{Gate, GatedLog};
 
     fn place(path: &str) -> Place {
         Place::of(path)

@@ -18,10 +18,10 @@ use process::pki::Pair;
 
 use super::Live;
 use crate::aggregation::Instances;
-use crate::clock_service::ClockService;
-use crate::joined::Joined;
-use crate::kubelet::{Launcher, Listener, Served};
-use crate::services::Services;
+use crate::pods::joined::Joined;
+use crate::pods::kubelet::{Launcher, Listener, Served};
+use crate::pods::services::Services;
+use crate::time::clock_service::ClockService;
 use crate::{Host, registry};
 
 /// Client configuration for the servers of the aggregated groups.

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use super::landscape_thread::LandscapeThread;
 use super::{LOOK, Live};
-use crate::clock_service::{ClockService, OwnReports};
+use crate::time::clock_service::{ClockService, OwnReports};
 
 /// Wall time after which the failures of a component of the host are no longer counted.
 const CLEAN_RECORD: TimeDelta = TimeDelta::minutes(10);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Landscape time as an object that any client can read and change.
 
-use host::clock_object::PATH;
-use host::timekeeper::Mode;
+use host::kinds::clock_object::PATH;
+use host::time::timekeeper::Mode;
 use http_body_util::BodyExt;
 use process::transport::full;
 use serde_json::{Value, json};

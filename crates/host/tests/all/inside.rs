@@ -12,7 +12,7 @@ use eventlog::{Actor, Append, EventLog, Expect, Key, MemoryLog, Sections, Verb};
 use futures::StreamExt;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use host::aggregation::{AnswerLimit, Instances};
-use host::timekeeper::Mode;
+use host::time::timekeeper::Mode;
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use parking_lot::Mutex;

@@ -9,9 +9,9 @@ use apimachinery::meta::{DeleteOptions, ObjectMeta, TextMap};
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
-use host::faults::Faults;
-use host::kubelet::{self, Before, Form, HEALTHY, Launch, Program, Refusal};
-use host::timekeeper::Mode;
+use host::pods::faults::Faults;
+use host::pods::kubelet::{self, Before, Form, HEALTHY, Launch, Program, Refusal};
+use host::time::timekeeper::Mode;
 use parking_lot::Mutex;
 use process::child::{Assignment, Ready};
 

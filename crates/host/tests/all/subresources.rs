@@ -11,7 +11,7 @@ use eventlog::MemoryLog;
 use generic_apiserver::Foundation;
 use generic_apiserver::authentication::{Authenticator, Credentials, Identity};
 use generic_apiserver::http::Metrics;
-use host::tokens::Tokens;
+use host::identity::tokens::Tokens;
 use host::{Host, Parts};
 use http_body_util::BodyExt;
 use process::pki::Key;

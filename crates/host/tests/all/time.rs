@@ -8,7 +8,7 @@ use apimachinery::meta::{DeleteOptions, ObjectMeta};
 use chrono::{DurationRound, TimeDelta};
 use clock::{Clock, SimulatedClock, TimeSource, TimerClass};
 use controller::{Api, ListOptions};
-use host::timekeeper::{CommandError, Decision, Mode};
+use host::time::timekeeper::{CommandError, Decision, Mode};
 use http_body_util::{BodyExt, StreamBody};
 use parking_lot::Mutex;
 use process::activity::PARTICIPANT_HEADER;

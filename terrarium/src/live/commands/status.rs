@@ -22,7 +22,7 @@ use domain::skew::start_up::violation_text;
 use domain::skew::{Landscape, violations};
 use futures::StreamExt;
 use futures::stream;
-use host::kubelet::HEALTHY;
+use host::pods::kubelet::HEALTHY;
 use host::registry;
 use process::{Context, child};
 use serde::Serialize;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random};
-use host::clock_object;
-use host::clock_service::ClockState;
+use host::kinds::clock_object;
+use host::time::clock_service::ClockState;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::https::{self, Credentials};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use host::kubelet::POD_VARIABLE;
+use host::pods::kubelet::POD_VARIABLE;
 use serde::Serialize;
 
 /// Number of ticks per second in which Linux counts processor time (`USER_HZ`).

@@ -10,7 +10,7 @@
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
 use eventlog::sled::Trouble;
-use host::clock_service::ClockService;
+use host::time::clock_service::ClockService;
 
 use crate::failure::Failure;
 use crate::live::directory::Held;

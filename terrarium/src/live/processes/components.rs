@@ -6,7 +6,7 @@ use std::sync::Arc;
 use component::Binary;
 use domain::garden::components::Program;
 use futures::future::BoxFuture;
-use host::kubelet::RunInside;
+use host::pods::kubelet::RunInside;
 use process::{Exit, child};
 
 /// Binaries of all components.

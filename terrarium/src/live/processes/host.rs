@@ -24,11 +24,11 @@ use domain::skew::GardenerVersion;
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
 use eventlog::{EventLog, MemoryLog};
 use host::identity::OwnAuthorities;
-use host::kubelet::{Before, Form, Launch, Program, Refusal};
+use host::identity::signing_requests::OwnSigners;
 use host::live::{Client, Live, Options};
+use host::pods::kubelet::{Before, Form, Launch, Program, Refusal};
 use host::registry::Registered;
-use host::signing_requests::OwnSigners;
-use host::timekeeper::Mode;
+use host::time::timekeeper::Mode;
 use landscape::user_of;
 use parking_lot::Mutex;
 use process::User;
@@ -412,7 +412,6 @@ async fn start(
         process::child::say(&format!("note: {note}: time goes on from {now:?}"));
     }
     let (dial, turn) = dial(directory, now)?;
-    let shown = turn.clone();
     let launched = AtomicU64::new(0);
     let binaries = if facts.is_inside() { None } else { Some(Binaries::find().await) };
     let components = binaries.as_ref().map_or_else(ComponentForms::inside, Binaries::form);
@@ -453,12 +452,14 @@ async fn start(
         token_key: authority.token_key()?,
         profile: bootstrap::profile(&facts)?,
         skew: bootstrap::skew_settings(&facts),
-        turn: Box::new(move |now| shown(now)),
+        turn: turn.clone(),
         inside: facts.is_inside(),
         before,
-        launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),
     };
-    let live = Live::start(options).await.map_err(|error| {
+    let launching = move |address| -> ::host::pods::kubelet::Launcher {
+        Arc::new(Launching { launcher, address: within(address) })
+    };
+    let live = Live::start(options, launching).await.map_err(|error| {
         let what = if error.kind() == ErrorKind::AddrInUse { "; another process listens there" } else { "" };
         Failure::Failed(format!("cannot serve on {}: {error}{what}", SocketAddr::new(facts.bind, facts.port)))
     })?;

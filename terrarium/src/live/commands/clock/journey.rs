@@ -22,7 +22,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Random, TimerClass};
 use controller::{Api, Change, ListOptions, Reflector};
 use futures::future::BoxFuture;
-use host::timekeeper::{Absence, REPORT_LIMIT};
+use host::time::timekeeper::{Absence, REPORT_LIMIT};
 use parking_lot::{Mutex, MutexGuard};
 use process::live::{Setup, participate};
 use process::participant::{Answer, Grant, Idle, Join, Reports};

@@ -14,9 +14,9 @@ mod windows;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use clock::{Clock, END, TimerClass};
-use host::clock_object;
-use host::clock_service::ClockState;
-use host::timekeeper::{Absence, Mode, WaitsFor};
+use host::kinds::clock_object;
+use host::time::clock_service::ClockState;
+use host::time::timekeeper::{Absence, Mode, WaitsFor};
 use serde_json::json;
 
 use crate::failure::Failure;

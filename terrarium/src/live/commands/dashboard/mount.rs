@@ -180,7 +180,7 @@ impl Mount {
     }
 }
 
-fn state_of(state: &host::clock_service::ClockState) -> ClockState {
+fn state_of(state: &host::time::clock_service::ClockState) -> ClockState {
     ClockState {
         now: state.now,
         mode: mode_name(state.mode),

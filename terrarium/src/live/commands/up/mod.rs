@@ -21,7 +21,7 @@ use clock::{Clock, Random};
 use component::signals::end_signal;
 use controller::Api;
 use domain::skew::{GardenerVersion, releases};
-use host::clock_service::ClockState;
+use host::time::clock_service::ClockState;
 use landscape::preset::Preset;
 use serde_json::json;
 

@@ -18,7 +18,7 @@ use std::path::Path;
 use chrono::TimeDelta;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches};
-use host::timekeeper::Mode;
+use host::time::timekeeper::Mode;
 use ops::instant::{When, duration};
 use serde_json::Value;
 

@@ -19,8 +19,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use ::host::clock_service::START;
-use ::host::timekeeper::Mode;
+use ::host::time::clock_service::START;
+use ::host::time::timekeeper::Mode;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, TimerClass};
 use component::signals::end_signal;

@@ -9,6 +9,10 @@
 //!
 //! A path is parsed once, into a [`Place`].
 
+pub(crate) mod answers;
+pub(crate) mod log_service;
+pub(crate) mod place;
+
 use std::sync::atomic::Ordering;
 
 use api::cluster;
@@ -21,14 +25,16 @@ use process::activity::{PARTICIPANT_HEADER, WATCH_HEADER};
 use process::transport::{full, until};
 use process::{Request, Response, TransportError, User};
 
+use crate::Host;
 use crate::aggregation::{self, Extensions};
-use crate::clock_service::ClockService;
-use crate::custom_resources::{self, Look};
-use crate::faults::Asking;
-use crate::first_objects::FirstObjects;
-use crate::place::{Part, Place};
-use crate::timekeeper::Timekeeper;
-use crate::{Host, clock_object, heartbeats, log_service};
+use crate::clusters::first_objects::FirstObjects;
+use crate::front::place::{Part, Place};
+use crate::kinds::clock_object;
+use crate::kinds::custom_resources::{self, Look};
+use crate::pods::faults::Asking;
+use crate::time::clock_service::ClockService;
+use crate::time::heartbeats;
+use crate::time::timekeeper::Timekeeper;
 
 impl Host {
     /// Answers a request that the listener has accepted.

@@ -44,7 +44,7 @@ use process::inside::Starter;
 use process::{Context, Exit, Transport, User};
 use tokio::sync::oneshot;
 
-use crate::faults::Faults;
+use crate::pods::faults::Faults;
 
 pub use logs::{LogHook, Logs};
 pub use status::{Before, HEALTHY};
@@ -141,7 +141,7 @@ pub trait Launch: Send + Sync + 'static {
         None
     }
 
-    /// Name of the Lease of [`crate::heartbeats`] that the process of a pod renews; `None`: it renews none.
+    /// Name of the Lease of [`crate::time::heartbeats`] that the process of a pod renews; `None`: it renews none.
     fn heartbeat(&self, _cluster: &str, _pod: &Pod) -> Option<String> {
         None
     }

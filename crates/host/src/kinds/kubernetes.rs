@@ -14,7 +14,7 @@ use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 use serde_json::Value;
 
-use crate::resource_quotas;
+use crate::admission::resource_quotas;
 
 /// Subresource that adds debug containers to a pod.
 const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";

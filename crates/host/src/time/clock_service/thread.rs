@@ -5,7 +5,7 @@ use clock::Instant;
 use process::polls::Polls;
 
 use super::ClockService;
-use crate::timekeeper::{OVERDUE, WaitsFor};
+use crate::time::timekeeper::{OVERDUE, WaitsFor};
 
 /// A participant on whose thread the clock is driven.
 pub(super) struct OwnThread {

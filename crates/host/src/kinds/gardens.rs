@@ -16,7 +16,7 @@ use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 
-use crate::installed::Installed;
+use crate::kinds::installed::Installed;
 
 /// Validation of Gardens.
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Driver of landscape time: carries out the decisions of the [`Timekeeper`](crate::timekeeper::Timekeeper).
+//! Driver of landscape time: carries out the decisions of the [`Timekeeper`](crate::time::timekeeper::Timekeeper).
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use clock::TimerClass;
 use process::participant::Answer;
 
 use super::ClockService;
-use crate::timekeeper::{Decision, REPORT_LIMIT};
+use crate::time::timekeeper::{Decision, REPORT_LIMIT};
 
 /// Wall time after which the line counts are requested again from API servers that did not report.
 const BARRIER_AGAIN: TimeDelta = TimeDelta::milliseconds(50);

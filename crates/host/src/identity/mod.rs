@@ -5,13 +5,16 @@
 //! | --- | --- | --- |
 //! | the landscape's authority | wall time | everything: components, and the landscape's own commands |
 //! | the authority of the cluster in the path | landscape time | that cluster |
-//! | the landscape's secret: a token of a ServiceAccount ([`crate::tokens`]) | landscape time | the account's cluster |
+//! | the landscape's secret: a token of a ServiceAccount ([`crate::identity::tokens`]) | landscape time | the account's cluster |
 //!
 //! A cluster's authority is the one in its Cluster object (a shoot's gardenlet writes it); without one it is the
 //! authority that the landscape has created for the cluster.
 //!
 //! **Invariants.** Paths of no cluster or of all clusters need the landscape's authority. An invalid certificate is
 //! answered with 401 even where an anonymous request would be allowed.
+
+pub mod signing_requests;
+pub mod tokens;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,7 +33,7 @@ use process::User;
 use process::pki::{Badge, PkiError};
 use rustls_pki_types::CertificateDer;
 
-use crate::tokens::Tokens;
+use crate::identity::tokens::Tokens;
 
 /// Authenticates users by certificates of one authority, and components by the [`Badge`] in those. A component of an
 /// earlier start of the host gets 401.

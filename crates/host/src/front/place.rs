@@ -4,9 +4,11 @@
 use process::child::JOIN_PATH;
 use process::participant::CLOCK_PATH;
 
+use crate::PAGES;
 use crate::aggregation::{self, Handed};
-use crate::tokens::{CONFIGURATION_PATH, KEYS_PATH};
-use crate::{PAGES, clock_object, heartbeats};
+use crate::identity::tokens::{CONFIGURATION_PATH, KEYS_PATH};
+use crate::kinds::clock_object;
+use crate::time::heartbeats;
 
 /// Path of the Cluster objects.
 const CLUSTERS_PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";

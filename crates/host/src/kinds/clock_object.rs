@@ -13,7 +13,7 @@
 //! applied a write before the write's response is sent.
 //!
 //! **Deliberately absent**: moving time by a write. `advance` is a command that ends, not a desired state; see
-//! [`crate::clock_service`]. Watch events whenever time moves: there would be one per instant.
+//! [`crate::time::clock_service`]. Watch events whenever time moves: there would be one per instant.
 
 use api::terrarium;
 use apimachinery::field::{FieldError, Path};
@@ -29,8 +29,8 @@ use process::transport::{Decoded, full};
 use serde_json::{Value, json};
 
 use crate::aggregation::whole_lines;
-use crate::clock_service::{ClockService, ClockState};
-use crate::timekeeper::Mode;
+use crate::time::clock_service::{ClockService, ClockState};
+use crate::time::timekeeper::Mode;
 
 /// Path of the objects.
 pub const PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks";

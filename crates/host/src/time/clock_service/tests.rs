@@ -7,8 +7,8 @@ use eventlog::MemoryLog;
 use futures::FutureExt;
 
 use super::*;
-use crate::gated_log::{Gate, GatedLog};
-use crate::timekeeper::REPORT_LIMIT;
+use crate::time::gated_log::{Gate, GatedLog};
+use crate::time::timekeeper::REPORT_LIMIT;
 
 #[tokio::test]
 async fn time_is_not_shown_to_move_before_what_happened_is_durable() {

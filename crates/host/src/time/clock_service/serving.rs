@@ -30,7 +30,7 @@ use process::{Request, Response, User};
 
 use super::messages::{Advance, By, Leave, json, named, plain};
 use super::{ClockService, reports};
-use crate::timekeeper::CommandError;
+use crate::time::timekeeper::CommandError;
 
 impl ClockService {
     /// Answers a request below [`CLOCK_PATH`].

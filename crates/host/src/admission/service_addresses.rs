@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use domain::defaulting::workload::put;
 
-use crate::networks::Networks;
+use crate::clusters::networks::Networks;
 
 /// Namespace and name of the Service of the API server.
 const API_SERVER: (&str, &str) = ("default", "kubernetes");

@@ -11,7 +11,7 @@ use process::transport::full;
 use process::{Request, Response, User};
 use serde::{Deserialize, Serialize};
 
-use crate::timekeeper::{Absence, Mode, WaitsFor};
+use crate::time::timekeeper::{Absence, Mode, WaitsFor};
 
 #[derive(Deserialize)]
 pub(super) struct Leave {

@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Resources of the host, and their strategies.
 
+pub mod clock_object;
+pub mod copies;
+pub(crate) mod custom_resources;
+pub(crate) mod evictions;
+mod fault;
+pub(crate) mod gardens;
+pub(crate) mod installed;
+mod kubernetes;
+pub(crate) mod namespaces;
+mod roles;
+pub(crate) mod timing;
+mod webhooks;
+
 use std::sync::Arc;
 
 use api::kubernetes::rbac;
@@ -12,19 +25,19 @@ use domain::validation::garden;
 use generic_apiserver::views::{self, Converted, Renamed};
 use generic_apiserver::{Builder, Generic};
 
-use crate::clock_object::ClockStrategy;
-use crate::copies::CopiesStrategy;
-use crate::core_kinds::CoreStrategy;
-use crate::custom_resources::DefinitionStrategy;
-use crate::evictions::Evictions;
-use crate::fault_object::FaultStrategy;
-use crate::garden_object::GardenStrategy;
-use crate::kubelet::{LogHook, Logs};
-use crate::namespaces::NamespaceStrategy;
-use crate::rbac_kinds::RbacStrategy;
-use crate::timing_object::TimingStrategy;
-use crate::tokens::Tokens;
-use crate::webhook_kinds::WebhookStrategy;
+use crate::identity::tokens::Tokens;
+use crate::kinds::clock_object::ClockStrategy;
+use crate::kinds::copies::CopiesStrategy;
+use crate::kinds::custom_resources::DefinitionStrategy;
+use crate::kinds::evictions::Evictions;
+use crate::kinds::fault::FaultStrategy;
+use crate::kinds::gardens::GardenStrategy;
+use crate::kinds::kubernetes::CoreStrategy;
+use crate::kinds::namespaces::NamespaceStrategy;
+use crate::kinds::roles::RbacStrategy;
+use crate::kinds::timing::TimingStrategy;
+use crate::kinds::webhooks::WebhookStrategy;
+use crate::pods::kubelet::{LogHook, Logs};
 
 /// Returns true for the rows that a [`Register`] is for.
 type Condition = fn(&ResourceInfo) -> bool;

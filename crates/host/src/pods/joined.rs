@@ -36,7 +36,7 @@ use process::transport::full;
 use process::{Context, Request, Response, Transport, User};
 
 use crate::aggregation::Instances;
-use crate::kubelet::Launcher;
+use crate::pods::kubelet::Launcher;
 use crate::registry::{self, Registered};
 
 /// Maximum size of a request in bytes.

@@ -9,7 +9,7 @@ use controller::Api;
 use domain::fault::{self, Process};
 use process::{Context, watch};
 
-use crate::faults::Faults;
+use crate::pods::faults::Faults;
 
 /// Watches for faults that end one process.
 pub(super) struct Crashes<'a> {

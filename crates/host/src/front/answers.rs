@@ -27,7 +27,7 @@ use process::{Request, Response, TransportError};
 
 use crate::Host;
 use crate::aggregation::{refused, whole_lines};
-use crate::first_objects::{DEPRECATED, is_component_status};
+use crate::clusters::first_objects::{DEPRECATED, is_component_status};
 
 /// Protobuf request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

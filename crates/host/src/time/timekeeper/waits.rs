@@ -88,7 +88,7 @@ mod tests {
     use process::participant::{Idle, Join, LineCounts};
 
     use super::*;
-    use crate::timekeeper::Mode;
+    use crate::time::timekeeper::Mode;
 
     const HEAD: Revision = Revision(10);
 

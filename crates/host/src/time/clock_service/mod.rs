@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Serves landscape time to the participants: the [`Timekeeper`] with a log, API servers and a wall clock around it.
 //!
-//! The mode of time is the spec of an object ([`crate::clock_object`]). A component whose connection breaks remains a
+//! The mode of time is the spec of an object ([`crate::kinds::clock_object`]). A component whose connection breaks remains a
 //! participant: it joins again, or is dropped because it reports nothing; the kubelet reports the end of a process. A
 //! command ends when its connection breaks. [`serving`] is the interface over HTTP, [`driver`] moves time.
 //!
@@ -36,7 +36,7 @@ use self::messages::By;
 pub use self::messages::{Advanced, ClockState};
 pub use self::reports::OwnReports;
 use self::thread::OwnThread;
-use crate::timekeeper::{CommandError, Mode, Report, Timekeeper, WaitsFor};
+use crate::time::timekeeper::{CommandError, Mode, Report, Timekeeper, WaitsFor};
 
 /// Name of the hold on landscape time during the start of a landscape.
 pub const START: &str = "start";

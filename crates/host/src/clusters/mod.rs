@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Logical clusters: those with a Cluster object in cluster `runtime`.
 
+pub(crate) mod aggregated_roles;
+pub(crate) mod first_objects;
+pub(crate) mod first_roles;
+pub(crate) mod networks;
+
 use std::sync::Arc;
 
 use api::cluster;
@@ -10,7 +15,7 @@ use apimachinery::release::Release;
 use generic_apiserver::admission::Reads;
 use generic_apiserver::{Cluster, Clusters};
 
-use crate::installed::Installed;
+use crate::kinds::installed::Installed;
 
 /// Clusters with a Cluster object.
 #[derive(Debug)]

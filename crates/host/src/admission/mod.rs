@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Admission plugins of the host, which Kubernetes' API server has under the same names.
+//!
+//! A plugin reads the objects that a rule needs and applies it; the rules are in `domain`.
+
+mod default_storage_class;
+mod limits;
+mod pods;
+pub(crate) mod resource_quotas;
+mod service_addresses;
+mod signer_rights;
+mod subject_restriction;
+
+use authorizer::Rbac;
+use generic_apiserver::Builder;
+
+use crate::clusters::networks::Networks;
+
+/// Adds the plugins, in the order in which they are called. `rbac`: authorizer of mode RBAC; `None` in other modes.
+pub(crate) fn attach(builder: Builder, rbac: Option<Rbac>, networks: Networks) -> Builder {
+    builder
+        .admission(limits::LimitRanger)
+        .admission(pods::PodAdmission)
+        .admission(subject_restriction::SubjectRestriction)
+        .admission(signer_rights::SignerRights(rbac))
+        .admission(default_storage_class::DefaultStorageClass)
+        .admission(service_addresses::ServiceAddresses(networks))
+        .admission(resource_quotas::ResourceQuotas)
+}
