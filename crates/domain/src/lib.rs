@@ -17,6 +17,7 @@
 //! - [`core_kinds`] writes of Kubernetes' own kinds.
 //! - [`defaulting`] defaults of the API server.
 //! - [`definitions`] releases of CustomResourceDefinitions.
+//! - [`disruption`] disruptions that PodDisruptionBudgets of Kubernetes allow.
 //! - [`error_codes`] codes that the extension of a provider finds in the text of an error.
 //! - [`event_expiry`] retention of Events of Kubernetes.
 //! - [`fault`] injected faults.
@@ -63,6 +64,7 @@ pub mod conditions;
 pub mod core_kinds;
 pub mod defaulting;
 pub mod definitions;
+pub mod disruption;
 pub mod emergency_stop;
 pub mod encryption;
 pub mod error_codes;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `pods/eviction`: deletes a pod unless a PodDisruptionBudget forbids it.
 //!
-//! The disruption controller writes the number of required healthy pods into the status of a budget; the number of
-//! healthy pods is counted with each request, so that an eviction needs no status update. A budget that the controller
-//! has not processed yet, or in a cluster without the controller, applies to the pods that it selects.
+//! The disruption controller writes the numbers of expected and of required healthy pods into the status of a budget; the
+//! number of healthy pods is counted with each request, so that an eviction needs no status update. A budget that the
+//! controller has not processed yet allows no eviction of a healthy pod.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/core/pod/storage/eviction.go, pkg/controller/disruption/disruption.go.
 
@@ -16,7 +16,8 @@ use apimachinery::meta::LabelSelector;
 use apimachinery::schema::Node;
 use apimachinery::selector::Labels;
 use apimachinery::status::StatusCause;
-use apimachinery::{DynamicObject, Status};
+use apimachinery::{DynamicObject, GroupResource, Status};
+use domain::disruption::Counts;
 use futures::future::BoxFuture;
 use generic_apiserver::Server;
 use generic_apiserver::admission::Reads;
@@ -25,7 +26,12 @@ use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use process::transport::full;
 use process::{Response, TransportError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+/// Seconds after which a client may try again while a budget is not processed.
+const UNPROCESSED_SECONDS: u32 = 10;
+/// Maximum number of `disruptedPods` of a budget that allows evictions.
+const MOST_DISRUPTED: usize = 2_000;
 
 /// Subresource `pods/eviction`. Cheap to clone; clones share their state.
 #[derive(Clone, Default)]
@@ -67,56 +73,54 @@ impl Evictions {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Budget {
     name: String,
-    /// `minAvailable` and `maxUnavailable`, as written in the specification.
-    least: Value,
-    missing: Value,
     /// `unhealthyPodEvictionPolicy: AlwaysAllow`: pods that are not ready may always be evicted.
     gives_up_unhealthy: bool,
-    expected: i64,
-    healthy: i64,
-    /// Required number of healthy pods from the status, written by the disruption controller; `None`: not observed yet.
-    desired: Option<i64>,
+    /// True if the disruption controller has processed the present specification.
+    is_processed: bool,
+    /// `disruptionsAllowed` of the status.
+    stored: i64,
+    /// Number of `disruptedPods` of the status.
+    disrupted: usize,
+    /// Expected and required pods as in the status, and the present number of healthy pods.
+    counts: Counts,
 }
 
 impl Budget {
-    /// Returns the required number of healthy pods. Percentages refer to the expected number of pods, rounded up.
-    fn needed(&self) -> i64 {
-        if let Some(desired) = self.desired {
-            return desired;
-        }
-        let count = |value: &Value| {
-            let percent = || value.as_str()?.strip_suffix('%')?.parse::<i64>().ok();
-            value.as_i64().or_else(|| Some(percent()?.saturating_mul(self.expected).saturating_add(99) / 100))
-        };
-        match (count(&self.least), count(&self.missing)) {
-            (Some(least), _) => least,
-            (None, Some(missing)) => self.expected.saturating_sub(missing).max(0),
-            (None, None) => 0,
-        }
-    }
-
     /// Checks the eviction of a pod that the budget selects.
     fn allows(&self, is_ready: bool) -> Result<(), Status> {
-        let (needed, healthy) = (self.needed(), self.healthy);
-        let is_missed = is_ready || (!self.gives_up_unhealthy && (healthy < needed || needed <= 0));
-        if !is_missed || healthy > needed {
+        let Counts { desired, healthy, .. } = self.counts;
+        if !is_ready && (self.gives_up_unhealthy || (healthy >= desired && desired > 0)) {
             return Ok(());
         }
-        let mut refused =
-            Status::too_many_requests("Cannot evict pod as it would violate the pod's disruption budget.");
-        let details = refused.details.get_or_insert_default();
+        if !self.is_processed {
+            let text = format!("The disruption budget {} is still being processed by the server.", self.name);
+            return Err(refused(text, Some(UNPROCESSED_SECONDS)));
+        }
+        let resource = GroupResource { group: "policy".to_owned(), resource: "poddisruptionbudget".to_owned() };
+        if self.stored < 0 {
+            return Err(Status::forbidden(&resource, &self.name, "pdb disruptions allowed is negative"));
+        }
+        if self.disrupted > MOST_DISRUPTED {
+            let text = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
+            return Err(Status::forbidden(&resource, &self.name, text));
+        }
+        if self.counts.allowed() > 0 {
+            return Ok(());
+        }
+        let text =
+            format!("The disruption budget {} needs {desired} healthy pods and has {healthy} currently", self.name);
         // A client that drains a node retries later than the interval of automatic retries.
-        details.retry_after_seconds = None;
-        details.causes.push(StatusCause {
-            reason: "DisruptionBudget".to_owned(),
-            message: format!(
-                "The disruption budget {} needs {needed} healthy pods and has {healthy} currently",
-                self.name
-            ),
-            field: String::new(),
-        });
-        Err(refused)
+        Err(refused(text, None))
     }
+}
+
+/// Returns the refusal by a budget; `seconds`: time after which the client may try again.
+fn refused(message: String, seconds: Option<u32>) -> Status {
+    let mut refused = Status::too_many_requests("Cannot evict pod as it would violate the pod's disruption budget.");
+    let details = refused.details.get_or_insert_default();
+    details.retry_after_seconds = seconds;
+    details.causes.push(StatusCause { reason: "DisruptionBudget".to_owned(), message, field: String::new() });
+    refused
 }
 
 fn is_ready(pod: &DynamicObject) -> bool {
@@ -147,18 +151,18 @@ fn budgets(pod: &DynamicObject, namespace: &str, reads: &Reads<'_>, is_leaving: 
             let pods = pods.iter().filter_map(|object| object.downcast_ref::<DynamicObject>());
             pods.filter(|pod| selector.matches(&pod.metadata.labels))
         };
-        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let field = |name| budget.get(&["spec", name]).cloned().unwrap_or_default();
-        let status = |name| budget.get(&["status", name]).and_then(Value::as_i64);
-        let is_observed = status("observedGeneration") == Some(budget.metadata.generation);
+        let policy = budget.get(&["spec", "unhealthyPodEvictionPolicy"]).and_then(Value::as_str);
+        let status = |name| budget.get(&["status", name]).and_then(Value::as_i64).unwrap_or_default();
+        let number = |name| i32::try_from(status(name)).unwrap_or_default();
+        let disrupted = budget.get(&["status", "disruptedPods"]).and_then(Value::as_object);
+        let healthy = i32::try_from(selected().filter(running).count()).unwrap_or(i32::MAX);
         Budget {
             name: budget.metadata.name.clone(),
-            least: field("minAvailable"),
-            missing: field("maxUnavailable"),
-            gives_up_unhealthy: field("unhealthyPodEvictionPolicy") == "AlwaysAllow",
-            expected: count(selected().count()),
-            healthy: count(selected().filter(running).count()),
-            desired: status("desiredHealthy").filter(|_| is_observed),
+            gives_up_unhealthy: policy == Some("AlwaysAllow"),
+            is_processed: status("observedGeneration") >= budget.metadata.generation,
+            stored: status("disruptionsAllowed"),
+            disrupted: disrupted.map_or(0, Map::len),
+            counts: Counts { expected: number("expectedPods"), desired: number("desiredHealthy"), healthy },
         }
     };
     mine.iter().map(budget).collect()
@@ -238,42 +242,73 @@ impl Subresource for Evictions {
 mod tests {
     use super::*;
 
-    #[test]
-    fn budgets_count_pods_and_percentages() {
-        let budget = |least: Value, missing: Value, expected, healthy| Budget {
+    /// A processed budget that needs two of three pods.
+    fn budget(healthy: i32) -> Budget {
+        Budget {
             name: "b".to_owned(),
-            least,
-            missing,
-            gives_up_unhealthy: false,
-            expected,
-            healthy,
-            desired: None,
-        };
-        for (least, missing, expected, healthy, needed, allows) in [
-            (json!(2), Value::Null, 3, 3, 2, true),
-            (json!(3), Value::Null, 3, 3, 3, false),
-            (json!("50%"), Value::Null, 3, 3, 2, true),
-            (json!("50%"), Value::Null, 3, 2, 2, false),
-            (Value::Null, json!(1), 3, 3, 2, true),
-            (Value::Null, json!(0), 3, 3, 3, false),
-            (Value::Null, json!("100%"), 3, 1, 0, true),
-            (Value::Null, Value::Null, 3, 1, 0, true),
-            (json!("9223372036854775807%"), Value::Null, 3, 3, i64::MAX / 100, false),
-            (Value::Null, json!(i64::MIN), 3, 3, i64::MAX, false),
-        ] {
-            let budget = budget(least, missing, expected, healthy);
-            assert_eq!((budget.needed(), budget.allows(true).is_ok()), (needed, allows), "{budget:?}");
+            is_processed: true,
+            stored: 1,
+            counts: Counts { expected: 3, desired: 2, healthy },
+            ..Budget::default()
         }
-        // Pods that are not ready: enough other pods are healthy, too few are, too few with `AlwaysAllow`.
+    }
+
+    /// Code, and message of the first cause or, without one, of the refusal.
+    fn refusal(budget: &Budget, is_ready: bool) -> Option<(u16, String)> {
+        let refused = budget.allows(is_ready).err()?;
+        let cause = refused.details.as_ref().and_then(|details| details.causes.first());
+        Some((refused.code, cause.map_or_else(|| refused.message.clone(), |cause| cause.message.clone())))
+    }
+
+    #[test]
+    fn an_eviction_is_refused_as_upstream_refuses_it() {
+        let bare = Counts { expected: 0, desired: 0, healthy: 1 };
+        let needs = |desired, healthy| {
+            format!("The disruption budget b needs {desired} healthy pods and has {healthy} currently")
+        };
+        let forbidden = |text: &str| format!("poddisruptionbudget.policy \"b\" is forbidden: {text}");
+        for (budget, expected) in [
+            (budget(3), None),
+            (budget(2), Some((429, needs(2, 2)))),
+            // The status may be older than the pods.
+            (Budget { stored: 0, ..budget(3) }, None),
+            (Budget { stored: 1, ..budget(2) }, Some((429, needs(2, 2)))),
+            // A pod without a controller, and `maxUnavailable`.
+            (Budget { counts: bare, stored: 0, ..budget(1) }, Some((429, needs(0, 1)))),
+            (
+                Budget { is_processed: false, ..budget(3) },
+                Some((429, "The disruption budget b is still being processed by the server.".to_owned())),
+            ),
+            (Budget { stored: -1, ..budget(3) }, Some((403, forbidden("pdb disruptions allowed is negative")))),
+            (Budget { disrupted: 2_000, ..budget(3) }, None),
+            (
+                Budget { disrupted: 2_001, ..budget(3) },
+                Some((
+                    403,
+                    forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller"),
+                )),
+            ),
+        ] {
+            assert_eq!(refusal(&budget, true), expected, "{budget:?}");
+        }
+        let wait = |budget: &Budget| {
+            budget
+                .allows(true)
+                .err()
+                .and_then(|refused| refused.details)
+                .and_then(|details| details.retry_after_seconds)
+        };
+        assert_eq!(wait(&Budget { is_processed: false, ..budget(3) }), Some(10));
+        assert_eq!(wait(&budget(2)), None);
+    }
+
+    #[test]
+    fn pods_that_are_not_ready_are_evicted_if_enough_others_are_or_the_policy_says_so() {
         for (healthy, gives_up_unhealthy, allows) in [(2, false, true), (1, false, false), (1, true, true)] {
-            let budget = Budget { gives_up_unhealthy, ..budget(json!(2), Value::Null, 3, healthy) };
+            let budget = Budget { gives_up_unhealthy, ..budget(healthy) };
             assert_eq!(budget.allows(false).is_ok(), allows, "{budget:?}");
         }
-        let known = Budget { desired: Some(2), ..budget(json!(3), Value::Null, 3, 3) };
-        assert!(known.allows(true).is_ok(), "what the disruption controller says counts");
-        let refused = budget(json!(3), Value::Null, 3, 3).allows(true).expect_err("all three are needed");
-        let details = refused.details.expect("why");
-        assert_eq!(refused.code, 429);
-        assert_eq!(details.causes[0].message, "The disruption budget b needs 3 healthy pods and has 3 currently");
+        let nothing = Counts { expected: 3, desired: 0, healthy: 0 };
+        assert!(Budget { counts: nothing, ..budget(0) }.allows(false).is_err(), "no pod is required, none may go");
     }
 }

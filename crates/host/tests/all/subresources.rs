@@ -165,6 +165,24 @@ async fn a_pod_is_evicted_unless_a_budget_needs_it() {
         world.send("POST", &format!("{DEFAULT}/pods/{name}/eviction"), eviction).await
     };
     let (code, answer) = evict("a").await;
+    let cause = &answer["details"]["causes"][0]["message"];
+    let unprocessed = json!("The disruption budget web is still being processed by the server.");
+    assert_eq!((code, cause), (429, &unprocessed), "{answer}");
+    // As the disruption controller sets it for a `maxUnavailable` and pods without a controller.
+    let status = |expected: i32, desired: i32, allowed: i32| {
+        json!({ "status": {
+            "observedGeneration": 1, "expectedPods": expected, "currentHealthy": 2, "desiredHealthy": desired,
+            "disruptionsAllowed": allowed,
+        } })
+    };
+    let processed = format!("{budgets}/web/status");
+    assert_eq!(world.send("PATCH", &processed, status(0, 0, 0)).await.0, 200);
+    let (code, answer) = evict("a").await;
+    let cause = &answer["details"]["causes"][0]["message"];
+    let needs = json!("The disruption budget web needs 0 healthy pods and has 2 currently");
+    assert_eq!((code, cause), (429, &needs), "{answer}");
+    assert_eq!(world.send("PATCH", &processed, status(2, 1, 1)).await.0, 200);
+    let (code, answer) = evict("a").await;
     assert_eq!((code, &answer["status"]), (201, &json!("Success")), "{answer}");
     assert_eq!(world.send("GET", &format!("{DEFAULT}/pods/a"), Value::Null).await.0, 404);
     let (code, answer) = evict("b").await;

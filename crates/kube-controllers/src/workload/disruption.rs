@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The disruption controller: computes the disruptions that PodDisruptionBudgets allow.
+//! The disruption controller: computes the disruptions that PodDisruptionBudgets allow, by the rules of
+//! [`domain::disruption`].
 //!
 //! Source: k8s.io/kubernetes pkg/controller/disruption/disruption.go.
 
@@ -7,11 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
-use api::kubernetes::policy::{PodDisruptionBudget, PodDisruptionBudgetCondition, PodDisruptionBudgetSpec};
+use api::kubernetes::policy::{PodDisruptionBudget, PodDisruptionBudgetCondition};
 use apimachinery::Resource;
 use apimachinery::meta::Time;
 use apimachinery::selector::Labels;
 use controller::{Change, Controller, Error, ObjectKey, Patch, Requeue};
+use domain::disruption::Counts;
 use serde_json::json;
 
 use super::objects::{Deployment, ReplicaSet, ReplicationController, StatefulSet, controller_uid};
@@ -80,35 +82,6 @@ fn selector(budget: &PodDisruptionBudget) -> Option<Labels> {
 /// True if the pod is ready and not being deleted.
 fn is_healthy(pod: &Pod) -> bool {
     !pod.metadata.is_being_deleted() && pods::ready_since(pod).is_some()
-}
-
-/// Pod counts of a budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Counts {
-    expected: i32,
-    desired: i32,
-    healthy: i32,
-}
-
-impl Counts {
-    /// Computes the number of expected pods, of required healthy pods and of healthy pods. `scale`: sum of the replicas
-    /// that the pods' controllers request.
-    fn of(spec: &PodDisruptionBudgetSpec, pods: i32, healthy: i32, scale: i32) -> Self {
-        let (expected, desired) = match (&spec.max_unavailable, &spec.min_available) {
-            (Some(missing), _) => {
-                let missing = missing.scaled(scale, true).unwrap_or(0);
-                (scale, scale.saturating_sub(missing).max(0))
-            }
-            (None, Some(apimachinery::meta::IntOrString::Int(least))) => (pods, *least),
-            (None, Some(least)) => (scale, least.scaled(scale, true).unwrap_or(0)),
-            (None, None) => (0, 0),
-        };
-        Self { expected, desired, healthy }
-    }
-
-    fn allowed(self) -> i32 {
-        if self.expected <= 0 { 0 } else { self.healthy.saturating_sub(self.desired).max(0) }
-    }
 }
 
 impl Workload {
@@ -196,41 +169,3 @@ impl Workload {
 }
 
 const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
-
-#[cfg(test)]
-mod tests {
-    use apimachinery::meta::IntOrString;
-
-    use super::*;
-
-    /// "minAvailable: number of pods from that set that must still be available after the eviction, even in the absence
-    /// of the evicted pod; maxUnavailable: number of pods from that set that can be unavailable after the eviction. …
-    /// When you specify the value as a percentage, Kubernetes rounds up".
-    #[test]
-    fn budgets_count_what_controllers_want() {
-        let text = |text: &str| {
-            let value = text.parse().map_or_else(|_| IntOrString::String(text.to_owned()), IntOrString::Int);
-            (!text.is_empty()).then_some(value)
-        };
-        for (least, missing, pods, healthy, scale, expected) in [
-            ("2", "", 3, 3, 3, (3, 2, 1)),
-            ("2", "", 2, 1, 2, (2, 2, 0)),
-            ("50%", "", 7, 7, 7, (7, 4, 3)),
-            ("", "1", 2, 2, 3, (3, 2, 0)),
-            ("", "1", 3, 3, 3, (3, 2, 1)),
-            ("", "30%", 7, 7, 7, (7, 4, 3)),
-            ("", "100%", 3, 1, 3, (3, 0, 1)),
-            ("", "9", 3, 3, 3, (3, 0, 3)),
-            ("0", "", 0, 0, 0, (0, 0, 0)),
-            ("", "", 3, 3, 3, (0, 0, 0)),
-        ] {
-            let spec = PodDisruptionBudgetSpec {
-                min_available: text(least),
-                max_unavailable: text(missing),
-                ..PodDisruptionBudgetSpec::default()
-            };
-            let counts = Counts::of(&spec, pods, healthy, scale);
-            assert_eq!((counts.expected, counts.desired, counts.allowed()), expected, "{least:?} {missing:?}");
-        }
-    }
-}
