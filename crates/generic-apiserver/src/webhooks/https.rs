@@ -14,9 +14,9 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};
 use parking_lot::Mutex;
+use process::Transport;
 use process::https::{self, Credentials, Lasting, Watches};
 use process::transport::full;
-use process::{Transport, TransportError};
 
 use super::{ClientConfig, Endpoint, NoEndpoint, WebhookCaller};
 use crate::status::BODY_LIMIT;
@@ -194,17 +194,6 @@ pub fn bundle(base64: &str) -> Result<String, String> {
     Ok(authorities)
 }
 
-/// Returns the reason for which a server gave no response. Texts about its certificate begin as in Go; the one for an unknown
-/// authority is Go's.
-fn reason(error: &TransportError) -> String {
-    let reason = error.reason();
-    match reason.strip_prefix("invalid peer certificate: ") {
-        Some("UnknownIssuer" | "BadSignature") => UNKNOWN_AUTHORITY.to_owned(),
-        Some(other) => format!("tls: failed to verify certificate: x509: {other}"),
-        None => reason.to_owned(),
-    }
-}
-
 impl WebhookCaller for HttpsCaller {
     fn call<'a>(
         &'a self,
@@ -227,7 +216,7 @@ impl WebhookCaller for HttpsCaller {
                 .map_err(|error| failed(error.to_string()))?;
             // The caller has a time-out of its own.
             request.extensions_mut().insert(Lasting);
-            let response = transport.send(request).await.map_err(|error| failed(reason(&error)))?;
+            let response = transport.send(request).await.map_err(|error| failed(error.reason().to_owned()))?;
             let status = response.status();
             let body = Limited::new(response.into_body(), BODY_LIMIT).collect().await;
             let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
@@ -243,29 +232,5 @@ impl WebhookCaller for HttpsCaller {
                 }
             }
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reasons_name_the_certificate_as_in_go() {
-        let unreachable = |text: &str| TransportError::Unreachable(text.to_owned());
-        for (error, expected) in [
-            (
-                unreachable("invalid peer certificate: UnknownIssuer"),
-                "tls: failed to verify certificate: x509: certificate signed by unknown authority",
-            ),
-            (
-                unreachable("invalid peer certificate: certificate not valid for name \"b\""),
-                "tls: failed to verify certificate: x509: certificate not valid for name \"b\"",
-            ),
-            (unreachable("Connection refused (os error 111)"), "Connection refused (os error 111)"),
-            (TransportError::Broken("stream closed".to_owned()), "stream closed"),
-        ] {
-            assert_eq!(reason(&error), expected);
-        }
     }
 }

@@ -294,7 +294,7 @@ impl Extensions {
         request.extensions_mut().insert(Lasting);
         let late = self.0.wall.sleep(limit, TimerClass::Calendar);
         match select(transport.send(request), late).await {
-            Either::Left((answer, _)) => answer.map_err(|error| error.to_string()),
+            Either::Left((answer, _)) => answer.map_err(|error| error.reason().to_owned()),
             Either::Right(_) => Err("context deadline exceeded".to_owned()),
         }
     }

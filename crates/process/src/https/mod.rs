@@ -11,7 +11,9 @@
 
 mod trust;
 
+use std::error::Error;
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -30,7 +32,7 @@ use rustls::client::danger::ServerCertVerifier;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use self::trust::{Trusted, Unverified};
+use self::trust::{Refused, Trusted, Unverified};
 use crate::pki::Pair;
 use crate::transport::{Body, BodyError, Request, Response, Transport, TransportError};
 
@@ -152,7 +154,8 @@ pub fn transport(options: &Options) -> Result<Transport, OptionsError> {
         "" => None,
         text => Some(HeaderValue::try_from(text).map_err(|error| fail(error.to_string()))?),
     };
-    let sender = Arc::new(Sender { server, shared, watching, authorization, agent });
+    let dialed = options.addresses.first().map_or_else(|| options.server.clone(), ToString::to_string);
+    let sender = Arc::new(Sender { server, dialed, shared, watching, authorization, agent });
     Ok(Transport::new(move |request| {
         let sender = sender.clone();
         Box::pin(async move { sender.send(request).await })
@@ -161,6 +164,8 @@ pub fn transport(options: &Options) -> Result<Transport, OptionsError> {
 
 struct Sender {
     server: Authority,
+    /// Address of connections, in errors.
+    dialed: String,
     shared: reqwest::Client,
     watching: reqwest::Client,
     authorization: Option<HeaderValue>,
@@ -194,8 +199,23 @@ impl Sender {
             let silent = |_| TransportError::Broken(format!("no answer within {} s", TIMEOUT.as_secs()));
             tokio::time::timeout(TIMEOUT, response).await.map_err(silent)?
         };
-        let response: http::Response<reqwest::Body> = response.map_err(|error| failure(&error))?.into();
+        let response: http::Response<reqwest::Body> = response.map_err(|error| self.failure(&error))?.into();
         Ok(response.map(|body| body.map_err(|error| BodyError(reason(&error))).boxed_unsync()))
+    }
+
+    /// Error of a request without a response; the texts are Go's as far as users know them.
+    fn failure(&self, error: &reqwest::Error) -> TransportError {
+        if !error.is_connect() {
+            return TransportError::Broken(reason(error));
+        }
+        let is_refused = innermost(error)
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        TransportError::Unreachable(if is_refused {
+            format!("dial tcp {}: connect: connection refused", self.dialed)
+        } else {
+            reason(error)
+        })
     }
 }
 
@@ -273,15 +293,27 @@ fn tls(options: &Options) -> Result<ClientConfig, String> {
     }
 }
 
-fn failure(error: &reqwest::Error) -> TransportError {
-    if error.is_connect() { TransportError::Unreachable(reason(error)) } else { TransportError::Broken(reason(error)) }
+/// Innermost cause: the outer errors only name the failed request.
+fn innermost(error: &(dyn Error + 'static)) -> &(dyn Error + 'static) {
+    let mut last = error;
+    // The source of an `io::Error` is that of the error within it.
+    while let Some(next) = inner(last).or_else(|| last.source()) {
+        last = next;
+    }
+    last
 }
 
-/// Message of the innermost source: the outer errors only name the failed request.
-fn reason(error: &dyn std::error::Error) -> String {
-    let mut last = error;
-    while let Some(source) = last.source() {
-        last = source;
+/// Error within an `io::Error`.
+fn inner(error: &(dyn Error + 'static)) -> Option<&(dyn Error + 'static)> {
+    let inner: &(dyn Error + 'static) = error.downcast_ref::<io::Error>()?.get_ref()?;
+    Some(inner)
+}
+
+/// Message of the innermost cause.
+fn reason(error: &(dyn Error + 'static)) -> String {
+    let last = innermost(error);
+    if let Some(refused) = last.downcast_ref::<rustls::Error>().and_then(Refused::of) {
+        return refused.to_string();
     }
     let text = last.to_string();
     // Some messages end with the address of a document.
@@ -335,6 +367,30 @@ mod tests {
             (Some("x=watch"), false),
         ] {
             assert_eq!(is_watch(query), expected, "{query:?}");
+        }
+    }
+
+    #[test]
+    fn the_reason_is_that_of_the_innermost_error() {
+        let nested = io::Error::other(io::Error::other("no route"));
+        assert_eq!(reason(&nested), "no route");
+        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        let found = innermost(&io::Error::other(refused)).downcast_ref::<io::Error>().map(io::Error::kind);
+        assert_eq!(found, Some(io::ErrorKind::ConnectionRefused));
+    }
+
+    #[tokio::test]
+    async fn a_refused_connection_is_named_as_in_go() {
+        let bound = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let address = bound.expect("a port");
+        for (server, addresses) in
+            [(address.to_string(), Vec::new()), (format!("hook.default.svc:{}", address.port()), vec![address])]
+        {
+            let options = Options { server, addresses, authorities: authority(), ..Options::default() };
+            let transport = transport(&options).expect("options that work");
+            let answer = transport.send(http::Request::new(crate::transport::full(""))).await;
+            let expected = TransportError::Unreachable(format!("dial tcp {address}: connect: connection refused"));
+            assert_eq!(answer.err(), Some(expected));
         }
     }
 }
