@@ -178,12 +178,12 @@ impl Host {
             Some(rbac) => rbac.attach(builder),
             None => builder,
         };
-        let networks = Networks::default();
+        let (networks, heartbeats) = (Networks::default(), Heartbeats::default());
         let builder = builder
             .admission(kinds::namespaces::PermanentNamespaces)
             .admission(kinds::clock_object::PermanentClock)
             .admission(kinds::gardens::GardenAdmission(installed.clone()));
-        let builder = admission::attach(builder, rbac.clone(), networks.clone());
+        let builder = admission::attach(builder, rbac.clone(), networks.clone(), heartbeats.clone());
         let builder = match parts.profile {
             Some(profile) => builder.admission(registry::Gate::new(profile, parts.metrics.as_ref())),
             None => builder,
@@ -225,7 +225,7 @@ impl Host {
                 pages: PagesOnce::default(),
                 time,
                 wall,
-                heartbeats: Heartbeats::default(),
+                heartbeats,
                 has_runtime: AtomicBool::new(false),
                 tokens: parts.tokens,
                 first_roles: rbac.clone().map(FirstRoles::new),

@@ -3,6 +3,7 @@
 //!
 //! Unlike upstream: the Seed is reconciled when something about it changed instead of periodically, and its heartbeat
 //! is not written: the Lease is created once, without renewals, and reads as renewed while this process is connected.
+//! Condition `GardenletReady` becomes True only after the Lease exists.
 //! Source: cmd/gardenlet/app/app.go, pkg/gardenlet/controller/seed @ v1.120.0.
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Action, Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Requeue};
 use domain::care::conditions::{initial, set_progressing, updated};
+use domain::conditions;
 use domain::emergency_stop;
 use domain::fault::{self, Process};
 use process::Context;
@@ -208,6 +210,12 @@ fn resources(gardenlet: &Gardenlet) -> (BTreeMap<String, Quantity>, BTreeMap<Str
 
 /// Updates the conditions that gardenlet is responsible for.
 async fn care(gardenlet: &Gardenlet, seed: &Seed) -> Result<(), Error> {
+    let is_unknown = |condition: &Condition| condition.status == "Unknown";
+    if conditions::get(&seed.status.conditions, condition::SEED_GARDENLET_READY).is_some_and(is_unknown) {
+        // The condition says that the Lease is renewed, which another client may have deleted or rewritten. Without it
+        // gardener-controller-manager would take the condition back at once.
+        ensure_lease(&gardenlet.context, seed).await?;
+    }
     let now = Time::from_instant(gardenlet.context.clock.now());
     let mut new = seed.clone();
     for (type_, reason, message) in [

@@ -4,6 +4,8 @@
 use api::core::Seed;
 use api::kubernetes::coordination::Lease;
 use apimachinery::Status;
+use apimachinery::meta::MicroTime;
+use testkit::instant;
 
 use super::{start_gardenlet, world};
 
@@ -61,4 +63,34 @@ fn a_registration_that_is_refused_ends_gardenlet_with_the_reason() {
         world.exit().map(|exit| (exit.code, exit.last_line)),
         Some((1, "could not register seed \"local\": seeds are not welcome".to_owned()))
     );
+}
+
+/// GardenletReady follows a renewal: `Unknown`, since the Lease is missing or old, is taken back only with a current one.
+#[test]
+fn a_gardenlet_that_is_said_to_be_silent_renews_its_lease_first() {
+    for lost in [true, false] {
+        let mut world = world();
+        start_gardenlet(&mut world);
+        world.advance_to(STARTED);
+        if lost {
+            world.remove::<Lease>("gardener-system-seed-lease", "local");
+        } else {
+            world.change::<Lease>("gardener-system-seed-lease", "local", |lease| {
+                lease.spec.renew_time = Some(MicroTime(instant("2025-06-02T11:00:00Z")));
+            });
+        }
+        world.change::<Seed>("", "local", |seed| {
+            for condition in &mut seed.status.conditions {
+                if condition.r#type == "GardenletReady" {
+                    "Unknown".clone_into(&mut condition.status);
+                }
+            }
+        });
+        world.pass();
+        let lease: Lease = world.get("gardener-system-seed-lease", "local").expect("it is there again");
+        assert_eq!((lease.spec.renew_time, lease.spec.holder_identity.as_deref()), (None, Some("local")), "{lost}");
+        let status = world.get::<Seed>("", "local").expect("it is registered").status;
+        let ready = status.conditions.iter().find(|condition| condition.r#type == "GardenletReady");
+        assert_eq!(ready.map(|condition| &*condition.status), Some("True"), "{lost}");
+    }
 }

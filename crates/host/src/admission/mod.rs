@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Admission plugins of the host, which Kubernetes' API server has under the same names.
+//! Admission plugins of the host: those that Kubernetes' API server has under the same names, and `SeedLeases`.
 //!
 //! A plugin reads the objects that a rule needs and applies it; the rules are in `domain`.
 
@@ -7,6 +7,7 @@ mod default_storage_class;
 mod limits;
 mod pods;
 pub(crate) mod resource_quotas;
+mod seed_leases;
 mod service_addresses;
 mod signer_rights;
 mod subject_restriction;
@@ -15,9 +16,10 @@ use authorizer::Rbac;
 use generic_apiserver::Builder;
 
 use crate::clusters::networks::Networks;
+use crate::time::heartbeats::Heartbeats;
 
 /// Adds the plugins, in the order in which they are called. `rbac`: authorizer of mode RBAC; `None` in other modes.
-pub(crate) fn attach(builder: Builder, rbac: Option<Rbac>, networks: Networks) -> Builder {
+pub(crate) fn attach(builder: Builder, rbac: Option<Rbac>, networks: Networks, heartbeats: Heartbeats) -> Builder {
     builder
         .admission(limits::LimitRanger)
         .admission(pods::PodAdmission)
@@ -25,5 +27,6 @@ pub(crate) fn attach(builder: Builder, rbac: Option<Rbac>, networks: Networks) -
         .admission(signer_rights::SignerRights(rbac))
         .admission(default_storage_class::DefaultStorageClass)
         .admission(service_addresses::ServiceAddresses(networks))
+        .admission(seed_leases::SeedLeases(heartbeats))
         .admission(resource_quotas::ResourceQuotas)
 }

@@ -245,7 +245,7 @@ impl Host {
         let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let query = request.uri().query().unwrap_or_default();
         let of_the_past = query.contains("resourceVersionMatch=Exact");
-        let reads = *request.method() == Method::GET && !is_component && !of_the_past;
+        let is_shown = *request.method() != Method::HEAD && !is_component && !of_the_past;
         let watches = is_watch(request.method(), request.uri());
         let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
         // Version 0 means any state: the watch begins with the objects, as one without a version does.
@@ -254,10 +254,10 @@ impl Host {
         let uri = request.uri().clone();
         let response = self.inner.server.call(request).await?;
         if !watches {
-            return Ok(if reads { heartbeats::show(response, self.inner.time.now()).await } else { response });
+            return Ok(if is_shown { heartbeats::show(response, self.inner.time.now()).await } else { response });
         }
         // A participant gets the stored object, for which the clock waits.
-        if !reads || is_participant || !response.status().is_success() {
+        if !is_shown || is_participant || !response.status().is_success() {
             return Ok(response);
         }
         let leases = heartbeats::running(&self.own_transport(), uri.path(), uri.query()).await?;

@@ -10,6 +10,8 @@
 //! reports the start of an owner ([`crate::Host::start_renewing`]) and its end ([`crate::Host::stop_renewing`]);
 //! several processes may own one Lease while one of them replaces another.
 //!
+//! Writes of other clients leave this as it is ([`crate::admission`]).
+//!
 //! Components get the stored Lease, and so observe the end of an owner in their watches. All other clients read the
 //! renewal, and each of their watches gets one every 10 seconds of wall time, or of landscape time while that runs
 //! faster ([`renewed`]). It has the current landscape time, and the resource version up to which the watch has sent
@@ -58,6 +60,11 @@ pub(crate) struct Heartbeats(Arc<Mutex<BTreeMap<String, BTreeSet<String>>>>);
 impl Heartbeats {
     fn owners(&self) -> MutexGuard<'_, BTreeMap<String, BTreeSet<String>>> {
         self.0.lock()
+    }
+
+    /// True if an owner of a Lease runs.
+    pub(crate) fn has_owner(&self, lease: &str) -> bool {
+        self.owners().get(lease).is_some_and(|owners| !owners.is_empty())
     }
 
     /// Adds a running owner.
@@ -257,25 +264,22 @@ impl http_body::Body for Renewed {
     }
 }
 
-/// Returns the stored Leases; true for those whose owner has ended.
-async fn stored(transport: &Transport) -> Result<Vec<(String, bool)>, TransportError> {
-    let tree = ask(transport, Method::GET, &LEASES, &Value::Null).await?;
-    let items = tree["items"].as_array().cloned().unwrap_or_default();
-    let one =
-        |item: &Value| Some((item["metadata"]["name"].as_str()?.to_owned(), !item["spec"]["renewTime"].is_null()));
-    Ok(items.iter().filter_map(one).collect())
-}
-
 /// Stores `at` as the last renewal of Leases that have none: of the named one, or of all; `None`: removes the renewal,
 /// since their owner runs again.
 pub(crate) async fn fix(transport: &Transport, name: Option<&str>, at: Option<Instant>) -> Result<(), TransportError> {
-    for (lease, has_gone) in stored(transport).await? {
-        if name.is_none_or(|name| name == lease) && has_gone != at.is_some() {
+    let tree = ask(transport, Method::GET, &LEASES, &Value::Null).await?;
+    for lease in tree["items"].as_array().into_iter().flatten() {
+        let Some(lease_name) = lease["metadata"]["name"].as_str() else { continue };
+        let is_fixed = !lease["spec"]["renewTime"].is_null();
+        // An owner that starts may have removed the renewal itself, but not the mark.
+        let is_marked = !lease["metadata"]["annotations"][annotation::OWNER_HAS_GONE].is_null();
+        let is_due = if at.is_some() { !is_fixed } else { is_fixed || is_marked };
+        if name.is_none_or(|name| name == lease_name) && is_due {
             let patch = json!({
                 "metadata": { "annotations": { annotation::OWNER_HAS_GONE: at.map(|_| "true") } },
                 "spec": { "renewTime": at.map(MicroTime) },
             });
-            ask(transport, Method::PATCH, &format!("{}/{lease}", *LEASES), &patch).await?;
+            ask(transport, Method::PATCH, &format!("{}/{lease_name}", *LEASES), &patch).await?;
         }
     }
     Ok(())

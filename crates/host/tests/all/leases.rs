@@ -9,6 +9,7 @@ use clock::{Clock, Instant, SimulatedClock, TimeSource};
 use generic_apiserver::Foundation;
 use host::Host;
 use http_body::Body as _;
+use http_body_util::BodyExt;
 use process::transport::{Body, full};
 use process::{Transport, User};
 use serde_json::{Value, json};
@@ -181,4 +182,64 @@ async fn a_watch_from_long_ago_sees_renewals() {
     time.advance_to(start + TimeDelta::hours(1));
     pass(&wall, wall.now() + TimeDelta::seconds(1));
     assert_eq!(waiting(&mut body)[0].3, "2023-07-27T21:00:00.000000Z");
+}
+
+/// A Lease as components read it.
+async fn stored(host: &Host, name: &str) -> Value {
+    let gardenlet = Some(("gardenlet".into(), "v1.120.0".into()));
+    let user = User { name: "gardenlet".into(), groups: vec!["system:masters".into()], component: gardenlet };
+    let request = http::Request::get(format!("{NAMESPACE}/{name}")).body(full("")).expect("a request");
+    let response = host.transport(user).send(request).await.expect("a response");
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    serde_json::from_slice(&body).expect("JSON")
+}
+
+#[tokio::test]
+async fn another_client_does_not_take_a_lease_from_its_running_owner() {
+    let (host, time, _) = world().await;
+    time.advance_to(time.now() + TimeDelta::minutes(5));
+    let now = json!("2023-07-27T20:05:00.000000Z");
+    let path = format!("{NAMESPACE}/local");
+    let merge = json!({"spec": {"renewTime": "2023-07-27T19:00:00.000000Z"}});
+    let mut replaced = get(&host, &path).await.json();
+    assert_eq!(replaced["spec"]["renewTime"], now);
+    replaced["metadata"]["annotations"] = json!({"terrarium.dev/owner-has-gone": "true", "a": "b"});
+    for (method, type_, body) in [
+        ("PUT", "application/json", replaced),
+        ("PATCH", "application/merge-patch+json", merge.clone()),
+        ("PATCH", "application/merge-patch+json", json!({"spec": {"holderIdentity": "me"}})),
+        ("PATCH", "application/merge-patch+json", json!({"spec": {"leaseDurationSeconds": 9}})),
+    ] {
+        let answer = send(&host, method, &path, &[("content-type", type_)], body.to_string()).await;
+        assert_eq!((answer.code, &answer.json()["spec"]["renewTime"]), (200, &now), "{body}");
+        let stored = stored(&host, "local").await;
+        let expected = json!({"holderIdentity": "local", "leaseDurationSeconds": 2});
+        assert_eq!(stored["spec"], expected, "{body}");
+        assert_eq!(stored["metadata"]["annotations"], json!({"a": "b"}), "{body}");
+    }
+    // Once its owner has ended, other clients renew it, as a gardenlet outside of the landscape does.
+    host.stop_renewing("local", "pod-1").await.expect("stored");
+    assert_eq!(stored(&host, "local").await["spec"]["renewTime"], now);
+    let patch = [("content-type", "application/merge-patch+json")];
+    assert_eq!(send(&host, "PATCH", &path, &patch, merge.to_string()).await.code, 200);
+    assert_eq!(stored(&host, "local").await["spec"]["renewTime"], merge["spec"]["renewTime"]);
+}
+
+#[tokio::test]
+async fn a_lease_without_an_owner_is_not_renewed_by_a_write_that_omits_its_renewal() {
+    let (host, time, _) = world().await;
+    time.advance_to(time.now() + TimeDelta::minutes(5));
+    let path = format!("{NAMESPACE}/gone");
+    let patch = [("content-type", "application/merge-patch+json")];
+    let omitted = json!({"spec": {"renewTime": null}});
+    assert_eq!(send(&host, "PATCH", &path, &patch, omitted.to_string()).await.code, 200);
+    assert_eq!(stored(&host, "gone").await["spec"]["renewTime"], "2023-07-27T20:00:00.000000Z");
+    assert_eq!(send(&host, "DELETE", &path, &[], "").await.code, 200);
+    let lease = json!({"metadata": {"name": "gone"}, "spec": {"holderIdentity": "gone"}});
+    assert_eq!(send(&host, "POST", NAMESPACE, &[], lease.to_string()).await.code, 201);
+    assert_eq!(stored(&host, "gone").await["spec"]["renewTime"], "2023-07-27T20:05:00.000000Z");
+    // Its owner starts: the Lease of a gardenlet reads as renewed again.
+    host.start_renewing("gone", "pod-2").await.expect("renewed");
+    time.advance_to(time.now() + TimeDelta::minutes(5));
+    assert_eq!(get(&host, &path).await.json()["spec"]["renewTime"], "2023-07-27T20:10:00.000000Z");
 }

@@ -399,9 +399,8 @@ async fn a_client_that_takes_no_part_is_given_time_to_act() {
     let advanced = tokio::task::spawn(async move { clock.advance(to, settle).await });
     for (hour, count) in (1..=3).zip(before.len() + 1..) {
         let tick = start() + TimeDelta::hours(hour);
-        let acted = |seen: &[(String, Option<String>)]| {
-            seen.len() == count && seen.iter().all(|(_, echo)| echo.is_some())
-        };
+        let acted =
+            |seen: &[(String, Option<String>)]| seen.len() == count && seen.iter().all(|(_, echo)| echo.is_some());
         eventually("the client acts", async || acted(&seen(&world).await).then_some(())).await;
         let decision = eventually("the clock waits", async || world.decision_waiting_for(&[])).await;
         assert!(matches!(decision, Decision::Wait { .. }), "time stands while the client may act");

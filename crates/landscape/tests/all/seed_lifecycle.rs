@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use api::core::{Condition, Seed, Shoot};
 use api::kubernetes::coordination::Lease;
+use apimachinery::meta::{DeleteOptions, MicroTime};
 use controller::Api;
 use landscape::{Component, Options};
 
@@ -105,4 +106,30 @@ fn a_gardenlet_that_is_started_again_in_time_is_not_missed() {
     audited.until("2023-07-27T20:30:00Z");
     assert_eq!(gardenlet_ready(&mut audited).0, "True");
     assert_eq!(renewed(&mut audited), "2023-07-27T20:30:00Z");
+}
+
+/// "Renewals of a running gardenlet make its Lease current again": time does not stop for a Lease that another client
+/// has taken, made old, or deleted.
+#[test]
+fn a_lease_that_another_client_writes_or_deletes_is_renewed_again() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.until("2023-07-27T20:10:00Z");
+    let leases = Api::<Lease>::namespaced(&audited.admin, "garden", "gardener-system-seed-lease");
+    let mut lease = audited.run(leases.get("local")).expect("the Lease exists");
+    lease.spec.holder_identity = Some("me".to_owned());
+    lease.spec.renew_time = Some(MicroTime(instant("2023-07-27T19:00:00Z")));
+    audited.run(leases.replace(&lease)).expect("replaced");
+    audited.until("2023-07-27T20:20:00Z");
+    assert_eq!((gardenlet_ready(&mut audited).0, renewed(&mut audited)), ready_at("2023-07-27T20:20:00Z"));
+
+    audited.run(leases.delete("local", &DeleteOptions::default())).expect("deleted");
+    audited.until("2023-07-27T20:30:00Z");
+    assert_eq!((gardenlet_ready(&mut audited).0, renewed(&mut audited)), ready_at("2023-07-27T20:30:00Z"));
+    let lease = audited.run(leases.get("local")).expect("the Lease exists");
+    assert_eq!(lease.spec.holder_identity.as_deref(), Some("local"));
+    audited.landscape.replay_equals_live().expect("what is computed is left out");
+}
+
+fn ready_at(time: &str) -> (String, String) {
+    ("True".to_owned(), time.to_owned())
 }
