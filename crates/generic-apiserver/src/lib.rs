@@ -12,7 +12,7 @@
 //!   [`clusters`]: logical clusters; [`observer`]: notification of changes.
 //! * `kind`: a kind without its type; `storage`: the fold of the log; `snapshot`: its reads for admission; `negotiation`,
 //!   `bodies`, [`views`]: forms of requests and responses; [`webhooks`].
-//! * `scope`: the resource of a request and its objects; `table`, `output`: responses.
+//! * `scope`: the resource of a request and its objects; `table`, `output`, `event_form`: responses.
 //! * `openapi`: schemas of kinds for clients; `reviews`; `routes`: the resources of a server; [`discovery`].
 //! * `handlers`: the verbs, and in `handlers::write` the append of an object to the log.
 //! * [`http`]: the HTTPS front end; [`server`]: a [`Server`], and in `server::delegates` servers of custom resources behind
@@ -29,6 +29,7 @@ mod bodies;
 mod builder;
 pub mod clusters;
 pub mod discovery;
+mod event_form;
 mod handlers;
 mod heartbeat;
 pub mod http;
@@ -62,6 +63,7 @@ pub use authorization::{AllowAll, Authenticated, Authorizer};
 pub use backend::Foundation;
 pub use builder::{Builder, Local, RECENT_BYTES};
 pub use clusters::{Cluster, Clusters, FixedClusters};
+pub use event_form::EventForm;
 pub use owner::controller_of;
 pub use registry::{Generic, RequestContext, ScalePaths, Shape, Strategy};
 pub use request::{DescribedRelease, is_watch};

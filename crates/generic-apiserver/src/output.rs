@@ -153,7 +153,7 @@ pub(crate) fn bookmark(scope: &Scope, revision: Revision, occasion: Occasion, fi
             "apiVersion": format!("meta.k8s.io/{version}"),
             "metadata": metadata,
         }),
-        Form::Table(version) => table::bookmark(scope, version, metadata, revision, first),
+        Form::Table(version) => table::bookmark(names.info.columns, version, metadata, first),
     };
     format!("{{\"type\":\"BOOKMARK\",\"object\":{object}}}\n").into()
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use apimachinery::catalogue::{Cell, Column};
 use apimachinery::field::{FieldError, Path};
 use chrono::{DateTime, Utc};
-use eventlog::Revision;
 use serde_json::{Value, json};
 
 use crate::scope::Scope;
@@ -63,19 +62,30 @@ pub const AGES_AT: &str = "agesAt";
 
 /// Returns a table of one object that is not stored.
 pub(crate) fn of_tree(tree: Value, columns: &[Column], now: DateTime<Utc>, version: &str, include: Include) -> Value {
+    of_event(tree, columns, now, (version, include), true)
+}
+
+/// Like [`of_tree`], for an event of a watch, whose first one has the columns.
+pub(crate) fn of_event(
+    tree: Value,
+    columns: &[Column],
+    now: DateTime<Utc>,
+    (version, include): (&str, Include),
+    first: bool,
+) -> Value {
     json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),
         "metadata": { "resourceVersion": tree["metadata"]["resourceVersion"] },
-        "columnDefinitions": definitions(columns),
+        "columnDefinitions": if first { definitions(columns) } else { Value::Null },
         "rows": [tree_row(tree, columns, now, version, include)],
     })
 }
 
 /// Returns a bookmark as a table: one row of empty cells.
-pub(crate) fn bookmark(scope: &Scope, version: &str, metadata: Value, revision: Revision, first: bool) -> Value {
-    let columns = scope.names().info.columns;
+pub(crate) fn bookmark(columns: &[Column], version: &str, metadata: Value, first: bool) -> Value {
     let cells = vec![Value::Null; definitions(columns).as_array().map_or(0, Vec::len)];
+    let revision = metadata["resourceVersion"].clone();
     let partial = json!({
         "kind": "PartialObjectMetadata",
         "apiVersion": format!("meta.k8s.io/{version}"),
@@ -84,7 +94,7 @@ pub(crate) fn bookmark(scope: &Scope, version: &str, metadata: Value, revision: 
     json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),
-        "metadata": { "resourceVersion": revision.to_string() },
+        "metadata": { "resourceVersion": revision },
         "columnDefinitions": if first { definitions(columns) } else { Value::Null },
         "rows": [{ "cells": cells, "object": partial }],
     })

@@ -16,9 +16,10 @@ pub(crate) mod place;
 use std::sync::atomic::Ordering;
 
 use api::cluster;
+use api::kubernetes::coordination::Lease;
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use generic_apiserver::{DescribedRelease, is_watch};
+use generic_apiserver::{DescribedRelease, EventForm, is_watch};
 use http::Method;
 use http_body_util::BodyExt;
 use process::activity::{PARTICIPANT_HEADER, WATCH_HEADER};
@@ -241,7 +242,7 @@ impl Host {
     }
 
     /// Answers a request about Leases; clients that are no components read the current renewal of a Lease.
-    async fn show_heartbeats(&self, request: Request) -> Result<Response, TransportError> {
+    async fn show_heartbeats(&self, mut request: Request) -> Result<Response, TransportError> {
         let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let query = request.uri().query().unwrap_or_default();
         let of_the_past = query.contains("resourceVersionMatch=Exact");
@@ -252,18 +253,25 @@ impl Host {
         let mut versions = query.split('&').filter_map(|pair| pair.strip_prefix("resourceVersion="));
         let resumes = versions.next().is_some_and(|version| !matches!(version, "" | "0"));
         let uri = request.uri().clone();
+        let is_filled = watches && is_shown && !is_participant;
+        // Renewals are added to whole Leases, and then all events get the form that the client asks for.
+        let columns = || api::catalogue::of::<Lease>().columns;
+        let form = is_filled.then(|| EventForm::of(request.headers(), uri.query(), columns())).flatten();
+        if form.is_some() {
+            request.headers_mut().insert(http::header::ACCEPT, http::HeaderValue::from_static("application/json"));
+        }
         let response = self.inner.server.call(request).await?;
         if !watches {
             return Ok(if is_shown { heartbeats::show(response, self.inner.time.now()).await } else { response });
         }
         // A participant gets the stored object, for which the clock waits.
-        if !is_shown || is_participant || !response.status().is_success() {
+        if !is_filled || !response.status().is_success() {
             return Ok(response);
         }
         let leases = heartbeats::running(&self.own_transport(), uri.path(), uri.query()).await?;
         let (time, wall, server) = (self.inner.time.clone(), self.inner.wall.clone(), self.inner.server.clone());
         let position = move || server.position();
-        Ok(response.map(|body| heartbeats::renewed(body, leases, time, wall, resumes, position)))
+        Ok(response.map(|body| heartbeats::renewed((body, form), leases, time, wall, resumes, position)))
     }
 
     /// Answers a request about Cluster objects, and applies the change of the object to the cluster.

@@ -30,6 +30,7 @@ use bytes::Bytes;
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Sleep, TimerClass};
 use eventlog::Revision;
+use generic_apiserver::EventForm;
 use http::Method;
 use http_body::Frame;
 use http_body_util::BodyExt;
@@ -108,6 +109,12 @@ pub(crate) async fn show(response: Response, now: Instant) -> Response {
             let items = tree["items"].as_array_mut().into_iter().flatten();
             items.fold(false, |changed, item| fill(item, now) | changed)
         }
+        // Rows have the whole object if the client asked for it.
+        Some("Table") => {
+            let rows = tree["rows"].as_array_mut().into_iter().flatten();
+            let objects = rows.filter_map(|row| row.get_mut("object"));
+            objects.fold(false, |changed, object| fill(object, now) | changed)
+        }
         _ => false,
     };
     Response::from_parts(parts, if changed { full(format!("{tree}\n")) } else { full(body) })
@@ -157,9 +164,9 @@ pub(crate) async fn running(
 
 /// Body of a watch in JSON with the renewals of the Leases that it shows; `leases`: those at its beginning; `position`:
 /// revision up to which the watch has sent entries of the log. `resumes`: the watch begins with what its client has not
-/// read, so that a renewal is due.
+/// read, so that a renewal is due. The events of `body` have whole Leases, those of the result the form, if there is one.
 pub(crate) fn renewed(
-    body: Body,
+    (body, form): (Body, Option<EventForm>),
     leases: BTreeMap<String, Value>,
     time: Clock,
     wall: Clock,
@@ -170,11 +177,13 @@ pub(crate) fn renewed(
     let sleep = wall.sleep(TICK, TimerClass::Calendar);
     let since = if resumes { PERIOD } else { TimeDelta::zero() };
     let sent = (wall.now() - since, time.now());
-    Renewed { body, time, wall, position: Box::new(position), sleep, sent, leases }.boxed_unsync()
+    Renewed { body, form, time, wall, position: Box::new(position), sleep, sent, leases }.boxed_unsync()
 }
 
 struct Renewed {
     body: Body,
+    /// Form of the events for the client; `None`: whole objects.
+    form: Option<EventForm>,
     time: Clock,
     wall: Clock,
     position: Box<dyn Fn() -> Revision + Send>,
@@ -192,18 +201,18 @@ impl Renewed {
         for line in lines.split_inclusive(|byte| *byte == b'\n') {
             match serde_json::from_slice::<Value>(line) {
                 Ok(mut tree) if tree["object"]["kind"] == "Lease" => {
-                    let lease = &mut tree["object"];
-                    let name = name(lease);
-                    let is_renewed = fill(lease, self.time.now());
+                    let mut lease = tree["object"].take();
+                    let name = name(&lease);
+                    let is_renewed = fill(&mut lease, self.time.now());
                     if is_renewed && tree["type"] != "DELETED" {
                         if self.leases.is_empty() {
                             self.sent = (self.wall.now(), self.time.now());
                         }
-                        self.leases.insert(name, tree["object"].clone());
+                        self.leases.insert(name, lease.clone());
                     } else if tree["type"] != "BOOKMARK" {
                         self.leases.remove(&name);
                     }
-                    out.extend_from_slice(frame(&tree["type"], &tree["object"]).as_bytes());
+                    out.extend_from_slice(self.event(&tree["type"], lease).as_bytes());
                 }
                 _ => out.extend_from_slice(line),
             }
@@ -220,15 +229,24 @@ impl Renewed {
         self.sent = (self.wall.now(), self.time.now());
         let now = json!(MicroTime(self.sent.1));
         let mut out = String::new();
-        for lease in self.leases.values() {
-            let mut lease = lease.clone();
+        let leases: Vec<Value> = self.leases.values().cloned().collect();
+        for mut lease in leases {
             lease["spec"]["renewTime"] = now.clone();
             let stored = lease["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
             let version = position.0.max(stored.unwrap_or_default());
             lease["metadata"]["resourceVersion"] = json!(version.to_string());
-            out.push_str(&frame(&json!("MODIFIED"), &lease));
+            out.push_str(&self.event(&json!("MODIFIED"), lease));
         }
         out.into()
+    }
+
+    /// Formats an event of a Lease.
+    fn event(&mut self, type_: &Value, lease: Value) -> String {
+        let object = match &mut self.form {
+            Some(form) => form.convert(type_.as_str().unwrap_or_default(), lease, self.time.now()),
+            None => lease,
+        };
+        frame(type_, &object)
     }
 }
 
@@ -360,7 +378,7 @@ mod tests {
         };
         let body = StreamBody::new(stored).boxed_unsync();
         let (time_, wall_) = (Clock::new(time.clone()), Clock::new(wall.clone()));
-        let mut body = renewed(body, BTreeMap::new(), time_, wall_, false, || Revision(9));
+        let mut body = renewed((body, None), BTreeMap::new(), time_, wall_, false, || Revision(9));
         let event = |type_: &str, version: &str, renewed: &str| {
             vec![(type_.to_owned(), version.to_owned(), renewed.to_owned())]
         };

@@ -243,3 +243,60 @@ async fn a_lease_without_an_owner_is_not_renewed_by_a_write_that_omits_its_renew
     time.advance_to(time.now() + TimeDelta::minutes(5));
     assert_eq!(get(&host, &path).await.json()["spec"]["renewTime"], "2023-07-27T20:10:00.000000Z");
 }
+
+/// Waiting events as JSON, without bookmarks.
+fn events(body: &mut Body) -> Vec<Value> {
+    let mut text = String::new();
+    let mut cx = Context::from_waker(Waker::noop());
+    while let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut *body).poll_frame(&mut cx) {
+        text.push_str(&String::from_utf8_lossy(&frame.into_data().unwrap_or_default()));
+    }
+    let events = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    events.filter(|event| event["type"] != "BOOKMARK").collect()
+}
+
+#[tokio::test]
+async fn renewals_have_the_form_of_the_watch_and_end_with_their_owner() {
+    for (form, query, kind, renewed_at) in [
+        ("Table", "", "Table", ""),
+        ("Table", "&includeObject=None", "Table", ""),
+        ("Table", "&includeObject=Object", "Table", "/rows/0/object/spec/renewTime"),
+        ("PartialObjectMetadata", "", "PartialObjectMetadata", ""),
+    ] {
+        let (host, time, wall) = world().await;
+        let start = time.now();
+        let accept = format!("application/json;as={form};v=v1;g=meta.k8s.io");
+        let uri = format!("{NAMESPACE}?watch=true&fieldSelector=metadata.name%3Dlocal{query}");
+        let request = http::Request::get(uri).header("accept", accept).body(full("")).expect("a request");
+        let response = transport(&host).send(request).await.expect("a response");
+        assert_eq!(response.status(), 200, "{form}{query}");
+        let mut body = response.into_body();
+        let first = events(&mut body);
+        assert_eq!((first.len(), &first[0]["type"], &first[0]["object"]["kind"]), (1, &json!("ADDED"), &json!(kind)));
+        assert_eq!(first[0]["object"]["columnDefinitions"].is_array(), kind == "Table", "{form}{query}");
+
+        pass(&wall, start + TimeDelta::seconds(10));
+        time.advance_to(start + TimeDelta::minutes(3));
+        let next = events(&mut body);
+        let event = next.first().expect("a renewal");
+        assert_eq!((next.len(), &event["type"], &event["object"]["kind"]), (1, &json!("MODIFIED"), &json!(kind)));
+        if kind == "Table" {
+            assert_eq!(event["object"]["columnDefinitions"], Value::Null, "{query}");
+            assert_eq!(event["object"]["rows"][0]["cells"], json!(["local", "local", "3m"]), "{query}");
+        }
+        if !renewed_at.is_empty() {
+            assert_eq!(event["object"].pointer(renewed_at), Some(&json!("2023-07-27T20:03:00.000000Z")));
+            let list = format!("{NAMESPACE}?fieldSelector=metadata.name%3Dlocal{query}");
+            let accept = format!("application/json;as={form};v=v1;g=meta.k8s.io");
+            let list = send(&host, "GET", &list, &[("accept", accept.as_str())], "").await.json();
+            assert_eq!(list.pointer(renewed_at), Some(&json!("2023-07-27T20:03:00.000000Z")));
+        }
+
+        host.stop_renewing("local", "pod-1").await.expect("stored");
+        let last = events(&mut body);
+        assert_eq!((last.len(), &last[0]["object"]["kind"]), (1, &json!(kind)), "{form}{query}");
+        time.advance_to(start + TimeDelta::hours(1));
+        pass(&wall, start + TimeDelta::hours(1));
+        assert_eq!(events(&mut body), Vec::<Value>::new(), "{form}{query}: its owner has gone");
+    }
+}
