@@ -17,9 +17,9 @@
 //!
 //! **Start-up** reads the last checkpoint and the journal after it; sled is opened after the start, except that a log
 //! that was not closed cleanly first compares its store with the journals. A log that ends before `REACHED` is healed
-//! or refused. **Heartbeats** (volatile entries) are not written: they are in memory and, after a clean stop, in the
-//! checkpoint. So that their revisions are not assigned again after a crash, some thousand of them are reserved with
-//! one write; a crash skips the rest.
+//! or refused; one whose store or checkpoint goes on after journals and `REACHED` is refused. **Heartbeats** (volatile
+//! entries) are not written: they are in memory and, after a clean stop, in the checkpoint. So that their revisions are
+//! not assigned again after a crash, some thousand of them are reserved with one write; a crash skips the rest.
 //!
 //! **Invariants.** An entry is durable when its frame of the journal is synced; the number of entries that are not
 //! durable is limited, and they are lost with the process, so data leaves the process only after

@@ -20,7 +20,7 @@ use super::reached::{self, Reach, Reached, ReachedFile};
 use super::record::Record;
 use super::state::Fold;
 use super::store::{self, Broken, Ready, Store, index_sum};
-use super::{CLEAN, OpenError, Recovery, STORE, repair};
+use super::{CLEAN, OpenError, Recovery, STORE, repair, survey};
 
 /// Number of records that are restored to the store at once.
 const GROUP: usize = 256;
@@ -78,14 +78,21 @@ fn unmarked(directory: &Directory) -> Result<Opened, OpenError> {
     let (mut fold, checkpoint, end, marks) = fold(directory, &base, &mut recovery)?;
     // An incomplete log is not changed: its remaining files may be the only copy.
     marks.must_be_reached(directory, fold.link)?;
-    let mut journal = Journal::resume(directory, fold.head, end, fold.ceiling).map_err(io)?;
     let was_clean = marks.clean == Some(fold.link);
+    let is_later = was_clean && directory.store().join("db").exists();
+    let sled = (!is_later).then(|| open_sled(directory));
+    if !was_clean {
+        let journals = end_of_journals(directory, &base.head, checkpoint, fold.link)?;
+        let store = sled.as_ref().and_then(|sled| sled.as_ref().ok());
+        let shown = store.map_or(fold.link, |(store, _)| next(store, fold.link));
+        marks.must_be_of_one_time(directory, journals, shown)?;
+    }
+    let mut journal = Journal::resume(directory, fold.head, end, fold.ceiling).map_err(io)?;
     directory.remove(CLEAN).map_err(io)?;
     directory.sync().map_err(io)?;
-    let store = if was_clean && directory.store().join("db").exists() {
-        later(directory, base.head, fold.link)
-    } else {
-        checked(directory, &base, &mut fold, &mut journal, &mut recovery)?
+    let store = match sled {
+        None => later(directory, base.head, fold.link),
+        Some(sled) => checked(directory, sled, &base, &mut fold, &mut journal, &mut recovery)?,
     };
     let reach = Reach { link: fold.link, ceiling: fold.ceiling };
     let reached = Reached::create(directory, reach).map_err(io)?;
@@ -116,13 +123,14 @@ fn later(directory: &Directory, base: Head, link: Revision) -> Store {
 /// Store that was compared with the journals and has their records.
 fn checked(
     directory: &Directory,
+    sled: Result<(Store, Revision), Broken>,
     base: &Base,
     fold: &mut Fold,
     journal: &mut Journal,
     recovery: &mut Recovery,
 ) -> Result<Store, OpenError> {
     let io = |error: io::Error| OpenError::io(directory.root(), &error);
-    let store = match open_store(directory, fold.link, &base.head, false) {
+    let store = match check_store(directory, sled, fold.link, &base.head, false) {
         Ok((store, put_back)) => {
             recovery.put_back = put_back;
             store
@@ -152,10 +160,14 @@ fn checked(
 pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenError> {
     let mut recovery = Recovery::default();
     let base = base(directory, Some(&mut recovery))?;
-    let (mut fold, _, _, marks) = fold(directory, &base, &mut recovery)?;
+    let (mut fold, checkpoint, _, marks) = fold(directory, &base, &mut recovery)?;
+    let journals = end_of_journals(directory, &base.head, checkpoint, fold.link)?;
     let copied = copy(&directory.path(STORE), directory.store());
     let opened = match copied {
-        Ok(()) => open_store(directory, fold.link, &base.head, marks.clean == Some(fold.link)),
+        Ok(()) => {
+            let sled = open_sled(directory);
+            check_store(directory, sled, fold.link, &base.head, marks.clean == Some(fold.link))
+        }
         Err(error) => Err(Trouble::Store(Broken(error.to_string()))),
     };
     let store = match opened {
@@ -172,6 +184,7 @@ pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenErro
         recovery.from_store += 1;
     }
     marks.must_be_reached(directory, fold.link)?;
+    marks.must_be_of_one_time(directory, journals, fold.link)?;
     fold.head = fold.head.max(fold.ceiling);
     Ok(ReadOnly { fold, store, base, recovery })
 }
@@ -202,9 +215,27 @@ impl Marks {
         Ok(Self { clean, reached: found })
     }
 
+    /// Last revision that they name.
+    fn known(&self) -> Revision {
+        self.clean.max(self.reached.reach().map(|reach| reach.link)).unwrap_or_default()
+    }
+
+    /// Checks that a log whose `journals` end at a revision is `shown` by its store and its checkpoints to go on to no
+    /// revision after it that no mark names. They get a record when the journal has it and `REACHED` names it, so after
+    /// a crash the journal has every record of theirs. If it lacks some, journals and marks are of an earlier time, and
+    /// the store, which may lack the last records, does not show how many others are lost. Logs of earlier versions
+    /// name no end, and are completed from the store.
+    fn must_be_of_one_time(&self, directory: &Directory, journals: Revision, shown: Revision) -> Result<(), OpenError> {
+        if self.reached == ReachedFile::Unwritten || shown <= journals.max(self.known()) {
+            return Ok(());
+        }
+        let what = format!("its journals end at revision {journals}, and the log went on to {shown} at least");
+        Err(OpenError::corrupt(directory.root(), what))
+    }
+
     /// Checks that a log reaches at least its clean stop and its last acknowledged group.
     fn must_be_reached(&self, directory: &Directory, link: Revision) -> Result<(), OpenError> {
-        let known = self.clean.max(self.reached.reach().map(|reach| reach.link)).unwrap_or_default();
+        let known = self.known();
         if known <= link {
             return Ok(());
         }
@@ -258,6 +289,31 @@ fn fold(
         return Err(OpenError::corrupt(directory.root(), "its journals are missing"));
     }
     Ok((fold, checkpoint, end, marks))
+}
+
+/// Revision of the last record in the journals of a log that was folded from a checkpoint up to a revision: an earlier
+/// one if they are older than the checkpoint.
+fn end_of_journals(
+    directory: &Directory,
+    base: &Head,
+    checkpoint: Revision,
+    link: Revision,
+) -> Result<Revision, OpenError> {
+    // A file of the journal is begun with every checkpoint.
+    let last = directory.revisions(journal::PREFIX).map_err(|error| OpenError::io(directory.root(), &error))?.pop();
+    if last.is_some_and(|last| last > checkpoint) {
+        return Ok(link);
+    }
+    Ok(survey::last_link(directory.root())?.max(base.link))
+}
+
+/// Revision of the record that a store has after the last one of the journals; that one's if there is none.
+fn next(store: &Store, link: Revision) -> Revision {
+    // sled panics on some unreadable files; those are judged when the store is compared.
+    let found = catch_unwind(AssertUnwindSafe(|| store.range(link, END).next()));
+    let Some(Ok((revision, bytes))) = found.ok().flatten() else { return link };
+    let follows = |record: &Record| record.link == link && record.revision == revision;
+    Record::decode(&bytes).ok().filter(follows).map_or(link, |record| record.revision)
 }
 
 /// Opens the checkpoint at which history begins. `guesses`: a reader may use the first one that fits, and loses
@@ -345,9 +401,15 @@ fn is_as_left(last: Revision, link: Revision, base: &Head) -> bool {
     last == if link > base.revision { link } else { last.min(base.revision) }
 }
 
-/// Opens the store and, unless it was left cleanly, compares it with the journal, record by record.
-fn open_store(directory: &Directory, link: Revision, base: &Head, was_clean: bool) -> Result<(Store, u64), Trouble> {
-    let (store, last) = open_sled(directory).map_err(Trouble::Store)?;
+/// Compares an opened store, unless it was left cleanly, with the journal, record by record.
+fn check_store(
+    directory: &Directory,
+    sled: Result<(Store, Revision), Broken>,
+    link: Revision,
+    base: &Head,
+    was_clean: bool,
+) -> Result<(Store, u64), Trouble> {
+    let (store, last) = sled.map_err(Trouble::Store)?;
     if was_clean && is_as_left(last, link, base) {
         return Ok((store, 0));
     }

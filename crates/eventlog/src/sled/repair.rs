@@ -82,13 +82,20 @@ fn store_of(root: &Path) -> Option<Store> {
     catch_unwind(AssertUnwindSafe(|| Store::open(&path).ok())).ok().flatten()
 }
 
+/// True if the files of a log other than its store are damaged, or if it was not left cleanly: then the store may show
+/// that journals are missing.
+fn may_be_damaged(root: &Path) -> Result<bool, OpenError> {
+    let survey = Survey::of(root, u64::MAX, None)?;
+    Ok(!survey.what.is_empty() || !survey.is_left)
+}
+
 /// Examines a log for damage. While the log is open the store cannot be read: damage that a clean stop heals is then
 /// reported as healable.
 pub(super) fn examine(root: &Path) -> Result<Option<Damage>, OpenError> {
     let is_open = fs::File::open(root.join("LOCK")).is_ok_and(|lock| lock.try_lock_shared().is_err());
     let scratch = super::Scratch::new();
     let mut store = None;
-    if !is_open && !Survey::of(root, u64::MAX, None)?.what.is_empty() {
+    if !is_open && may_be_damaged(root)? {
         let copied = super::recovery::copy(&root.join(STORE), &scratch.0.join(STORE));
         store = copied.ok().and_then(|()| store_of(&scratch.0));
     }
@@ -160,7 +167,7 @@ pub(super) fn repair(root: &Path, discard: bool) -> Result<Option<Damage>, OpenE
     let mut done: Option<Damage> = None;
     // Forgetting may leave damage that can then be healed.
     loop {
-        if Survey::of(root, u64::MAX, None)?.what.is_empty() {
+        if !may_be_damaged(root)? {
             return Ok(done);
         }
         let store = store_of(root);
@@ -168,6 +175,9 @@ pub(super) fn repair(root: &Path, discard: bool) -> Result<Option<Damage>, OpenE
         let (mended, holes) = survey.mend(root, store.as_ref())?;
         drop(store);
         released(&root.join(STORE)).map_err(failed(root))?;
+        if survey.what.is_empty() {
+            return Ok(done);
+        }
         let remedy = survey.remedy(&holes);
         if !discard || done.as_ref().is_some_and(|done| done.remedy == remedy) {
             survey.must_lose_nothing(root, remedy)?;

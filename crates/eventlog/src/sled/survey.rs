@@ -57,6 +57,9 @@ pub(super) struct Survey {
     pub(super) ceiling: Revision,
     /// True if journals are missing or cut and no other file names their end.
     is_open_ended: bool,
+    /// True if the store or a checkpoint goes on after the end of the journals, and after every end that a file names:
+    /// journals and `REACHED` are of an earlier time, since the others get only what both have.
+    is_put_back: bool,
     /// Content of the file that names the end.
     end: End,
 }
@@ -81,7 +84,7 @@ pub(super) fn failed(root: &Path) -> impl Fn(io::Error) -> OpenError + '_ {
 
 impl Survey {
     /// Reads all checkpoints, and journals from the last one backwards until `limit` bytes are read. The `store` names the
-    /// end of a log whose journals do not.
+    /// end of a log whose journals do not, and shows that journals are older than it.
     pub(super) fn of(root: &Path, limit: u64, store: Option<&Store>) -> Result<Self, OpenError> {
         let mut survey = Self::default();
         survey.look_at_checkpoints(root, store)?;
@@ -155,7 +158,32 @@ impl Survey {
         if let Some(store) = store.filter(|_| self.is_open_ended) {
             self.known = self.known.max(last_of(store));
         }
+        self.look_for_older_journals(root, clean.max(reach.map(|reach| reach.link)), store)?;
         self.is_left = clean.is_some() && clean == last;
+        Ok(())
+    }
+
+    /// Compares the end of the journals, and the `named` one, with the end of the store and of the checkpoints.
+    fn look_for_older_journals(
+        &mut self,
+        root: &Path,
+        named: Option<Revision>,
+        store: Option<&Store>,
+    ) -> Result<(), OpenError> {
+        // Logs of earlier versions name no end.
+        if self.is_open_ended || self.base_is_lost || self.end == End::Unwritten {
+            return Ok(());
+        }
+        let goes_on = |store: &&Store| last_of(store) > self.known;
+        let store = store.filter(goes_on);
+        if store.is_none() && Some(self.known) <= named {
+            return Ok(());
+        }
+        let end = last_link(root)?.max(self.base.link);
+        let to = self.known.max(store.map_or(end, |store| continued(store, end)));
+        if to > end && Some(to) > named {
+            (self.is_put_back, self.is_open_ended, self.known) = (true, true, to);
+        }
         Ok(())
     }
 
@@ -185,7 +213,7 @@ impl Survey {
             if scan.first.is_none() && (index > 0 || holds_more(root)) {
                 why = why.or_else(|| Some("nothing in it can be read".to_owned()));
             }
-            if is_last && scan.torn > 0 && self.is_open_ended {
+            if is_last && scan.torn > 0 && self.is_open_ended && !self.is_put_back {
                 why = why.or_else(|| Some(reached::unknown_end(scan.torn, self.end)));
             }
             if !is_last && scan.torn > 0 {
@@ -210,7 +238,15 @@ impl Survey {
             }
             if is_last && link.is_some_and(|link| link < self.known) && !self.base_is_lost {
                 let (end, known) = (link.unwrap_or_default(), self.known);
-                why = why.or_else(|| Some(format!("it ends at revision {end}, and the log went on to {known}")));
+                why = why.or_else(|| {
+                    let why = format!("it ends at revision {end}, and the log went on to {known}");
+                    let (first, missing) = (end.0 + 1, known.0 - end.0);
+                    Some(if self.is_put_back {
+                        format!("{why}: revisions {first} to {known} are missing in it: {missing} at least")
+                    } else {
+                        why
+                    })
+                });
             }
             if scan.first.is_some() {
                 number = Some(scan.last);
@@ -384,7 +420,7 @@ fn names_no_frame(root: &Path) -> Result<bool, OpenError> {
 }
 
 /// Revision of the last record that can be read in the journals; 0 if there is none.
-fn last_link(root: &Path) -> Result<Revision, OpenError> {
+pub(super) fn last_link(root: &Path) -> Result<Revision, OpenError> {
     for name in revisions(root, PREFIX).map_err(failed(root))?.into_iter().rev() {
         let (path, mut last) = (root.join(name_of(PREFIX, name)), None);
         journal::scan(&path, |found, _| last = Some(found.revision)).map_err(failed(&path))?;
@@ -408,6 +444,13 @@ fn ends_torn(root: &Path) -> Result<bool, OpenError> {
 fn last_of(store: &Store) -> Revision {
     let last = catch_unwind(AssertUnwindSafe(|| store.last(Revision(u64::MAX - 1))));
     last.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+/// Revision up to which the records of a store follow on one; that revision if none does.
+fn continued(store: &Store, after: Revision) -> Revision {
+    let mut to = after;
+    fill(Some(store), &mut to, Revision(u64::MAX - 1), &mut Vec::new());
+    to
 }
 
 /// Adds the chain of records that the store has after `link`. Returns true if it reaches `to`.

@@ -3,6 +3,7 @@
 
 mod damage;
 mod power_loss;
+mod put_back;
 mod recent;
 mod restart;
 mod trouble;
