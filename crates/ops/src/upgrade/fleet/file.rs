@@ -52,8 +52,10 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
     let place = |path| Place::In { text, path };
     for (name, node) in entries {
         let path = if below.is_empty() { name.clone() } else { format!("{below}.{name}") };
-        if *node == Node::Empty {
+        let is_known = name == GARDEN || component(name).is_some();
+        if is_known && node.is_empty() {
             fleet.notes.push(no_version(&path, &format!("`{name}`")));
+            continue;
         }
         if name == GARDEN {
             let mut versions = versions(document, node, &path)?;
@@ -93,8 +95,9 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
         };
         for (owner, node) in owners {
             let path = format!("{path}[{owner}]");
-            if *node == Node::Empty {
+            if node.is_empty() {
                 fleet.notes.push(no_version(&path, &format!("`{owner}` of `{name}`")));
+                continue;
             }
             for (version, path) in versions(document, node, &path)? {
                 fleet.add(Instance::owned(component, owner, &version), place(path));
@@ -159,20 +162,26 @@ mod tests {
 
     #[test]
     fn a_component_without_a_version_is_noted() {
-        let mut fleet = Fleet::default();
-        let text = "gardener-apiserver: 1.37.2\ngardener-scheduler:\ngardenlet:\n  a: 1.37.2\n  b:\ngardener-operator: []\n\
-                    garden: ~\n";
-        read("f.yaml", text.to_owned(), &mut fleet).expect("a landscape");
-        assert_eq!(fleet.landscape.instances.len(), 2);
-        assert_eq!(
-            fleet.notes,
-            [
-                "f.yaml:2: `gardener-scheduler` has no version: it is left out",
-                "f.yaml:5: `b` of `gardenlet` has no version: it is left out",
-                "f.yaml:7: `garden` has no version: it is left out",
-            ],
-            "an empty list says that there is none"
-        );
+        for nothing in ["", "~", "[]", "{}"] {
+            let mut fleet = Fleet::default();
+            let text = format!(
+                "gardener-apiserver: 1.37.2\ngardener-scheduler: {nothing}\ngardenlet:\n  a: 1.37.2\n  b: \
+                 {nothing}\nextensions: {nothing}\ngarden: {nothing}\n"
+            );
+            read("f.yaml", text, &mut fleet).unwrap_or_else(|error| panic!("{nothing}: {error}"));
+            assert_eq!(fleet.landscape.instances.len(), 2, "{nothing}");
+            assert_eq!(fleet.landscape.garden, None, "{nothing}");
+            assert_eq!(
+                fleet.notes,
+                [
+                    "f.yaml:2: `gardener-scheduler` has no version: it is left out",
+                    "f.yaml:5: `b` of `gardenlet` has no version: it is left out",
+                    "f.yaml:6: `extensions` has no version: it is left out",
+                    "f.yaml:7: `garden` has no version: it is left out",
+                ],
+                "{nothing}"
+            );
+        }
     }
 
     #[test]

@@ -41,6 +41,16 @@ impl Node {
         }
     }
 
+    /// True if the value is left out, or an empty list or map.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Text(_) => false,
+            Self::List(items) => items.is_empty(),
+            Self::Map(entries) => entries.is_empty(),
+        }
+    }
+
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         self.entries()?.iter().find(|(known, _)| known == key).map(|(_, node)| node)
     }
