@@ -49,6 +49,28 @@ fn a_lost_journal_is_refused_until_discarded() {
     sandbox.kubectl(Kubectl::Newest, "garden", &["apply", "--server-side", "-f", &maps]);
 }
 
+/// `landscape.json` is written again from the log; a folder that only looks like a landscape's is foreign.
+#[test]
+fn a_lost_file_of_creation_parameters_is_found_in_the_log() {
+    let sandbox = sandbox("lost-parameters");
+    sandbox.terrarium(&["up", "--seed", "5"]);
+    sandbox.terrarium(&["down"]);
+    let path = sandbox.directory().join("landscape.json");
+    fs::remove_file(&path).expect("there");
+    let (code, error) = sandbox.terrarium_refused(&["up"]);
+    assert_eq!(code, 2, "{error}");
+    in_order(&error, &["landscape.json is missing", "hint: ", "`terrarium doctor --fix", " writes it again"]);
+    assert!(!path.exists(), "a refusal writes nothing");
+    sandbox.terrarium(&["doctor", "--fix"]);
+    in_order(&sandbox.terrarium(&["up"]), &["seed 5"]);
+    sandbox.terrarium(&["down"]);
+    fs::remove_file(&path).expect("written by doctor");
+    fs::remove_file(sandbox.directory().join("log/facts")).expect("there");
+    let (code, error) = sandbox.terrarium_refused(&["up"]);
+    assert_eq!(code, 2, "{error}");
+    in_order(&error, &["is not empty and holds no landscape"]);
+}
+
 #[test]
 fn lost_keys_are_refused_until_new_ones_are_asked_for() {
     let sandbox = sandbox("lost-keys");

@@ -21,11 +21,7 @@ pub(super) fn facts(directory: &Directory, fix: bool) -> Result<Option<Finding>,
         Ok(None) => format!("{} is missing", path.display()),
         Err(failure) => failure.to_string(),
     };
-    let known = SledLog::facts_in(directory.join("log")).ok().and_then(|facts| {
-        let text = String::from_utf8(facts.get(FACTS)?.clone()).ok()?;
-        serde_json::from_str::<Facts>(&text).ok()
-    });
-    let Some(known) = known else {
+    let Some(known) = facts_in_log(directory) else {
         let remedy = "restore the file from a copy of the directory, or write it by hand: name, seed and start time";
         return Ok(Some(Finding::failure("landscape", wrong, remedy)));
     };
@@ -35,6 +31,12 @@ pub(super) fn facts(directory: &Directory, fix: bool) -> Result<Option<Finding>,
     }
     directory.write_facts(&known)?;
     Ok(Some(Finding::ok("landscape", format!("{wrong}: written again, from what the log says"))))
+}
+
+/// Returns the creation parameters that the landscape's log has; `None`: there is no log, or it has none.
+pub(in crate::live) fn facts_in_log(directory: &Directory) -> Option<Facts> {
+    let facts = SledLog::facts_in(directory.join("log")).ok()?;
+    serde_json::from_slice(facts.get(FACTS)?).ok()
 }
 
 /// Checks for unreadable keys. New keys are equivalent: `up` writes new contexts.

@@ -31,6 +31,8 @@ use crate::output::{Form, Output};
 use ops::spelling::{counted, plural};
 use ops::upgrade::fleet::not_started;
 
+pub(in crate::live) use self::damage::facts_in_log;
+
 /// Check files, ports and machine of a landscape, and say what to do
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

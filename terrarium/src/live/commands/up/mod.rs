@@ -32,7 +32,7 @@ use crate::live::demo::{Pace, Play};
 use crate::live::directory::{Facts, Holder};
 use crate::live::kubeconfig::Current;
 use crate::live::start::Losses;
-use crate::live::{Directory, KubeconfigFile, Which, block_on, demo, kubeconfig};
+use crate::live::{Directory, KubeconfigFile, Which, block_on, demo, doctor, kubeconfig};
 use crate::output::Output;
 use crate::simulate;
 use ops::instant::{self, duration};
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     arguments.which = arguments.which();
     let arguments = &arguments;
     let directory = arguments.which.directory()?;
-    directory.must_be_ours()?;
+    directory.must_be_ours().map_err(|failure| arguments.lost_facts(&directory).unwrap_or(failure))?;
     // Checked before the start, so that no landscape runs without its contexts.
     if let Some(path) = arguments.kubeconfig.path() {
         kubeconfig::check(&path, &arguments.which.name(), &directory.real())?;
@@ -174,6 +174,15 @@ async fn create_preset(client: &Client) -> Result<(), Failure> {
 }
 
 impl Arguments {
+    /// Failure for a landscape that has lost the file of its creation parameters; `None`: its log has none either.
+    fn lost_facts(&self, directory: &Directory) -> Option<Failure> {
+        doctor::facts_in_log(directory)?;
+        let what = format!("{} is missing", directory.join("landscape.json").display());
+        let fix = self.which.hint("terrarium doctor --fix");
+        let hint = format!("restore it from a copy; `{fix}` writes it again from what the log says");
+        Some(Failure::input(what, hint))
+    }
+
     /// Refuses a new landscape of the demo whose time would end before the demo.
     fn has_time_for_demo(&self, facts: Option<&Facts>) -> Result<(), Failure> {
         if facts.is_some() || (self.demo.is_none() && self.settings.preset.as_deref() != Some("demo")) {
