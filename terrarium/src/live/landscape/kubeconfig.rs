@@ -177,13 +177,29 @@ pub(crate) fn check(path: &Path, landscape: &str, directory: &Path) -> Result<()
         return Err(refuse_other(path, entry));
     }
     // The file is replaced by a temporary file in the same folder.
-    let place = absolute(path);
+    let Some(place) = place_of(path) else { return Ok(()) };
     let folder = place.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or_else(|| Path::new("/"));
     let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     let is_folder = if folder.is_dir() { Ok(()) } else { Err(rustix::io::Errno::NOTDIR) };
-    is_folder.and_then(|()| rustix::fs::access(folder, access)).map_err(|error| {
+    let permitted = is_folder.and_then(|()| rustix::fs::access(folder, access)).map_err(io::Error::from);
+    permitted.and_then(|()| can_create_in(folder)).map_err(|error| {
         Failure::input(format!("cannot write {}: {}: {error}", path.display(), folder.display()), OTHER_FILE)
     })
+}
+
+/// Creates and removes a file in a folder: that of /proc, for example, permits it and fails.
+fn can_create_in(folder: &Path) -> io::Result<()> {
+    let probe = folder.join(format!(".terrarium-{}", std::process::id()));
+    fs::File::options().create(true).truncate(true).write(true).open(&probe)?;
+    let _ = fs::remove_file(&probe);
+    Ok(())
+}
+
+/// The file that a write of a kubeconfig replaces; `None`: it is /dev/null, which is an empty kubeconfig for kubectl, and
+/// forgets each write.
+fn place_of(path: &Path) -> Option<PathBuf> {
+    let place = absolute(path);
+    (place != Path::new("/dev/null")).then_some(place)
 }
 
 /// A path with all links resolved as far as it exists.
@@ -331,6 +347,10 @@ fn entries<'a>(file: &'a mut Map<String, Value>, list: &str) -> &'a mut Vec<Valu
 }
 
 fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
+    // A device or a pipe may have no end.
+    if fs::metadata(path).is_ok_and(|file| !file.is_file()) && place_of(path).is_some() {
+        return Err(unreadable(path, "it is no regular file"));
+    }
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -387,13 +407,13 @@ fn unreadable(path: &Path, why: &str) -> Failure {
 const OTHER_FILE: &str = "name another file with --kubeconfig, or none with --kubeconfig ''";
 
 fn write(path: &Path, file: Map<String, Value>) -> Result<(), Failure> {
+    // A link is kept as a link.
+    let Some(place) = place_of(path) else { return Ok(()) };
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)
-            .map_err(|error| Failure::Failed(format!("cannot make {}: {error}", folder.display())))?;
+            .map_err(|error| Failure::input(format!("cannot make {}: {error}", folder.display()), OTHER_FILE))?;
     }
     let text = yaml(&Value::Object(file))?;
-    // A link is kept as a link.
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     write_private(&place, &text).map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display())))
 }
 
@@ -562,6 +582,33 @@ mod tests {
         fs::remove_dir_all(folder).expect("ours");
     }
 
+    /// An endless device is not read; kubectl reads /dev/null as an empty file, and what it writes there is gone.
+    #[test]
+    fn only_regular_files_are_kubeconfigs() {
+        let folder = std::env::temp_dir().join(format!("terrarium-kubeconfig-device-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        let linked = |name: &str, to: &Path| {
+            let link = folder.join(name);
+            std::os::unix::fs::symlink(to, &link).expect("a link");
+            link
+        };
+        fs::write(folder.join("file"), "contexts: []\n").expect("ours");
+        for path in ["/dev/full".into(), "/dev/zero".into(), folder.clone(), linked("full", Path::new("/dev/full"))] {
+            let refused = check(&path, "a", &folder).expect_err("refused");
+            let what = format!("{} is no kubeconfig: it is no regular file", path.display());
+            assert_eq!((refused.to_string(), refused.exit_code(), refused.hint()), (what, 2, OTHER_FILE));
+            assert!(contexts(&path).is_err() && current(std::slice::from_ref(&path)).is_none(), "{}", path.display());
+        }
+        let null = PathBuf::from("/dev/null");
+        for path in [null.clone(), linked("null", &null), linked("link", &folder.join("file"))] {
+            assert_eq!(check(&path, "a", &folder), Ok(()), "{}", path.display());
+            assert_eq!(contexts(&path), Ok(Vec::new()), "{}", path.display());
+        }
+        assert_eq!((place_of(&null), place_of(&folder.join("null"))), (None, None), "the device is not replaced");
+        fs::remove_dir_all(folder).expect("ours");
+    }
+
     #[test]
     fn files_that_cannot_be_written_are_found_before() {
         let folder = std::env::temp_dir().join(format!("terrarium-kubeconfig-check-{}", std::process::id()));
@@ -573,6 +620,11 @@ mod tests {
         }
         assert_eq!(check(&folder.join("new/config"), "a", &folder), Ok(()));
         assert!(!folder.join("new").exists(), "nothing is made");
+        let left = fs::read_dir(&folder).expect("ours").count();
+        assert_eq!(left, 1, "nothing is left of the check");
+        // /proc permits root to write, and refuses.
+        let nowhere = check(Path::new("/proc/nosuch/config"), "a", &folder).expect_err("refused");
+        assert_eq!((nowhere.exit_code(), nowhere.hint()), (2, OTHER_FILE), "{nowhere}");
         fs::remove_dir_all(folder).expect("ours");
     }
 }
