@@ -84,7 +84,19 @@ pub(crate) async fn handle(
         return Err(no_such_method(names));
     }
     let nowhere = names.info.namespaced && path.namespace.is_empty();
+    let is_served = match verb {
+        "get" | "list" | "watch" => true,
+        "create" => !single && !nowhere,
+        "update" | "patch" => single,
+        "delete" => path.subresource.is_empty(),
+        "deletecollection" => !nowhere,
+        _ => false,
+    };
     if !is_custom && hook.is_none() {
+        // The router judges the method before the media types.
+        if !is_served {
+            return Err(no_such_method(names));
+        }
         negotiation::route(&call, verb, body.len())?;
     }
     let form = negotiation::form(call.header(ACCEPT));
@@ -106,19 +118,22 @@ pub(crate) async fn handle(
     if let Some(hook) = hook {
         return scope.hooked(hook, verb, &body).await;
     }
+    if !is_served {
+        return Err(no_such_method(scope.names()));
+    }
     // Boxed: otherwise a future that waits for a response would hold, and move, the state of the largest of these futures.
     let answer: BoxFuture<'_, Result<Response>> = match verb {
         "get" if scope.path.subresource == "scale" => return scope.get_scale(),
         "get" => Box::pin(scope.get()),
         "list" => Box::pin(scope.list()),
         "watch" => Box::pin(scope.watch()),
-        "create" if !single && !nowhere => Box::pin(scope.create(body)),
-        "update" if single && scope.path.subresource == "scale" => Box::pin(scope.update_scale(&body)),
-        "update" if single => Box::pin(scope.update(&body)),
-        "patch" if single && scope.path.subresource == "scale" => Box::pin(scope.patch_scale(&body)),
-        "patch" if single => Box::pin(scope.patch(&body)),
-        "delete" if scope.path.subresource.is_empty() => Box::pin(scope.delete(&body)),
-        "deletecollection" if !nowhere => Box::pin(scope.delete_collection(&body)),
+        "create" => Box::pin(scope.create(body)),
+        "update" if scope.path.subresource == "scale" => Box::pin(scope.update_scale(&body)),
+        "update" => Box::pin(scope.update(&body)),
+        "patch" if scope.path.subresource == "scale" => Box::pin(scope.patch_scale(&body)),
+        "patch" => Box::pin(scope.patch(&body)),
+        "delete" => Box::pin(scope.delete(&body)),
+        "deletecollection" => Box::pin(scope.delete_collection(&body)),
         _ => return Err(no_such_method(scope.names())),
     };
     answer.await

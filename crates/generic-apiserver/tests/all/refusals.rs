@@ -75,6 +75,15 @@ const REFUSED: &[Row] = &[
         "MethodNotAllowed",
         "the server does not allow this method on the requested resource",
     ),
+    (
+        "PATCH",
+        "/apis/example.com/v1/namespaces/n/widgets",
+        JSON,
+        "{}",
+        405,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+    ),
     ("POST", W, JSON, r#"{"metadata":{"name":"w"}}"#, 409, "AlreadyExists", "widgets.example.com \"w\" already exists"),
     (
         "POST",

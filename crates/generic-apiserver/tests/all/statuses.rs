@@ -34,6 +34,10 @@ async fn unknown_resources_of_typed_groups_get_a_status() {
         ("GET", "/api/v1/namespaces/n/things/x", "*/*", 404, "NotFound", missing),
         ("GET", "/apis/example.com/v9", "*/*", 404, "NotFound", missing),
         ("POST", WW, "*/*", 405, "MethodNotAllowed", method),
+        // The method is judged before the media types.
+        ("POST", WW, "text/plain", 405, "MethodNotAllowed", method),
+        ("PUT", W, "text/plain", 405, "MethodNotAllowed", method),
+        ("PATCH", W, "*/*", 405, "MethodNotAllowed", method),
         ("GET", W, "text/plain", 406, "NotAcceptable", &watched),
         ("GET", W, "application/*", 406, "NotAcceptable", &watched),
         ("GET", WW, "text/plain;q=0.5, text/html", 406, "NotAcceptable", &one),
