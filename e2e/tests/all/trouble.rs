@@ -224,21 +224,27 @@ fn one_address_of_a_shoot_goes_everywhere() {
     sandbox.terrarium(&["clock", "advance", "1m"]);
     garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
     sandbox.terrarium(&["clock", "until", "garden-demo/local=Succeeded"]);
+    let is_noted = |note: &str, given: &str| {
+        assert_eq!(note.contains(&format!("note: {given} is shoot/demo/local")), given != "shoot/demo/local", "{note}");
+    };
     for address in ["shoot/demo/local", "demo/local", "Shoot/garden-demo/local", "garden-demo/local"] {
         let (why, note) = sandbox.terrarium_with_notes(&["why", address]);
         in_order(&why, &["Shoot demo/local at "]);
-        assert_eq!(note.contains("is shoot/demo/local"), address.contains("garden-"), "{address}: {note}");
+        is_noted(&note, address);
         in_order(&sandbox.terrarium(&["events", address]), &["local"]);
     }
     for object in
         ["shoot/demo/local", "Shoot/garden-demo/local", "shoots/demo/local", "demo/local", "garden-demo/local"]
     {
-        in_order(&sandbox.terrarium(&["log", "--object", object]), &["garden-demo/local"]);
+        let (lines, note) = sandbox.terrarium_with_notes(&["log", "--object", object]);
+        in_order(&lines, &["garden-demo/local"]);
+        is_noted(&note, object);
     }
     let (code, error) = sandbox.terrarium_refused(&["log", "--object", "shots/local"]);
     assert!(code == 2 && error.contains("no cluster has a kind `shots`"), "no Project has that name: {error}");
     for cluster in ["shoot/garden-demo/local", "demo/local", "garden-demo/local", "shoots/demo/local"] {
-        sandbox.terrarium(&["get", "nodes", "--cluster", cluster]);
+        is_noted(&sandbox.terrarium_with_notes(&["get", "nodes", "--cluster", cluster]).1, cluster);
+        is_noted(&sandbox.terrarium_with_notes(&["at", "0s", "get", "nodes", "--cluster", cluster]).1, cluster);
         in_order(&sandbox.terrarium(&["kubectl", "--cluster", cluster, "get", "nodes"]), &["Ready"]);
     }
     for component in ["gcm", "controller-manager", "gardener-controller-manager"] {

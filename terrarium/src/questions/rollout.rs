@@ -217,7 +217,7 @@ fn of_landscape(
     let client = Client::of(&arguments.which.directory()?)?;
     let (old, tree, now) = block_on(async {
         let context = client.context();
-        let old = client.shoot(name).await?.find(&context).await?;
+        let old = client.shoot_of_flag(name).await?.find(&context).await?;
         let tree = tree_of(&context, &old).await?;
         Ok::<_, Failure>((old, tree, client.clock().await?.now))
     })?;

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     fn local() -> ShootName {
-        ShootName { project: "demo".to_owned(), name: "local".to_owned() }
+        "shoot/demo/local".parse().expect("a name")
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! Names of Shoots on the command line: `shoot/PROJECT/NAME`. Other accepted forms: the Project's namespace in place of its
 //! name, the kind in upper or lower case, and no `shoot/`.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,13 +16,36 @@ use super::clusters::{NamedCluster, is_name};
 use crate::Error;
 use crate::spelling::nearest;
 
-/// A Shoot of a Project. `shoot/` is optional where only Shoots are accepted.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A Shoot of a Project. `shoot/` is optional where only Shoots are accepted. Names are compared regardless of the form in
+/// which they were given.
+#[derive(Clone, Debug)]
 pub struct ShootName {
     /// Name of its Project.
     pub project: String,
     /// Name of the Shoot.
     pub name: String,
+    /// Text that was given, in another form than `shoot/PROJECT/NAME`.
+    given: Option<String>,
+}
+
+impl PartialEq for ShootName {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for ShootName {}
+
+impl PartialOrd for ShootName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ShootName {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (&self.project, &self.name).cmp(&(&other.project, &other.name))
+    }
 }
 
 impl FromStr for ShootName {
@@ -30,15 +54,14 @@ impl FromStr for ShootName {
     fn from_str(text: &str) -> Result<Self, String> {
         let parts: Vec<&str> = text.split('/').collect();
         let is_kind = |part: &str| ["shoot", "shoots"].iter().any(|kind| part.eq_ignore_ascii_case(kind));
-        match parts[..] {
-            [kind, project, name] if is_kind(kind) && is_name(project) && is_name(name) => {
-                Ok(Self { project: project.to_owned(), name: name.to_owned() })
-            }
-            [project, name] if !is_kind(project) && is_name(project) && is_name(name) => {
-                Ok(Self { project: project.to_owned(), name: name.to_owned() })
-            }
-            _ => Err(format!("`{text}` is not shoot/PROJECT/NAME")),
-        }
+        let (project, name) = match parts[..] {
+            [kind, project, name] if is_kind(kind) && is_name(project) && is_name(name) => (project, name),
+            [project, name] if !is_kind(project) && is_name(project) && is_name(name) => (project, name),
+            _ => return Err(format!("`{text}` is not shoot/PROJECT/NAME")),
+        };
+        let usual = Self::of(project, name);
+        let given = (text != usual.address()).then(|| text.to_owned());
+        Ok(Self { given, ..usual })
     }
 }
 
@@ -49,6 +72,26 @@ impl fmt::Display for ShootName {
 }
 
 impl ShootName {
+    fn of(project: &str, name: &str) -> Self {
+        Self { project: project.to_owned(), name: name.to_owned(), given: None }
+    }
+
+    /// Returns the usual form, with the kind.
+    fn address(&self) -> String {
+        format!("shoot/{self}")
+    }
+
+    /// Returns a note with the `usual` name of the Shoot; `None`: it was given in that form.
+    pub fn note(&self, usual: &Self) -> Option<String> {
+        let (given, usual) = (self.given.clone().unwrap_or_else(|| self.address()), usual.address());
+        (given != usual).then(|| format!("note: {given} is {usual}"))
+    }
+
+    /// Like [`ShootName::note`] for a flag `--shoot`, which names the kind: `PROJECT/NAME` is usual, too.
+    pub fn note_of_flag(&self, usual: &Self) -> Option<String> {
+        self.note(usual).filter(|_| self.given.as_deref() != Some(usual.to_string().as_str()))
+    }
+
     /// Returns the cluster of the Shoot.
     pub fn cluster(&self) -> NamedCluster {
         NamedCluster::Shoot(self.clone())
@@ -68,13 +111,13 @@ impl ShootName {
     pub fn usual_among(&self, projects: &[(String, String)]) -> Option<Self> {
         let of_name = projects.iter().find(|(project, _)| *project == self.project);
         let found = of_name.or_else(|| projects.iter().find(|(_, namespace)| *namespace == self.project));
-        found.map(|(project, _)| Self { project: project.clone(), name: self.name.clone() })
+        found.map(|(project, _)| Self::of(project, &self.name))
     }
 
     /// Returns `NAMESPACE/NAME` of the Shoot among the Shoots of an inventory, by the known Projects and their namespaces; for
     /// an unknown Project by the default namespace, `garden-PROJECT`.
     pub fn object_in(&self, shoots: &[Shoot], projects: &[(String, String)]) -> String {
-        let Self { project, name } = self;
+        let Self { project, name, .. } = self;
         let known = projects.iter().filter(|(known, _)| known == project).map(|(_, namespace)| namespace.clone());
         let usual = format!("garden-{project}");
         let names = known.chain([project.clone(), usual]).map(|namespace| format!("{namespace}/{name}"));
@@ -105,7 +148,7 @@ impl ShootName {
     /// # Errors
     /// There is no such Project, or no such Shoot in it.
     pub async fn find(&self, context: &Context) -> Result<Shoot, Error> {
-        let Self { project, name } = self;
+        let Self { project, name, .. } = self;
         let namespace = self.namespace(context).await?;
         let api = Api::<Shoot>::namespaced(context, cluster::GARDEN, &namespace);
         if let Some(found) = api.get_opt(name).await.map_err(failed)? {
@@ -179,5 +222,27 @@ mod tests {
             let found = given.usual_among(&projects).map(|usual| usual.to_string());
             assert_eq!(found.as_deref(), usual, "{given}");
         }
+    }
+
+    #[test]
+    fn every_other_form_is_noted_with_the_usual_one() {
+        let projects = [("demo".to_owned(), "garden-demo".to_owned())];
+        for text in
+            ["demo/shop", "garden-demo/shop", "Shoot/garden-demo/shop", "shoots/demo/shop", "shoot/garden-demo/shop"]
+        {
+            let given: ShootName = text.parse().expect("a name");
+            let usual = given.usual_among(&projects).expect("of a Project");
+            assert_eq!(given.note(&usual), Some(format!("note: {text} is shoot/demo/shop")));
+            assert_eq!(usual.note(&usual), None);
+        }
+        let usual: ShootName = "shoot/demo/shop".parse().expect("a name");
+        assert_eq!(usual.note(&usual), None);
+        for (text, is_noted) in [("shoot/demo/shop", false), ("demo/shop", false), ("garden-demo/shop", true)] {
+            let given: ShootName = text.parse().expect("a name");
+            assert_eq!(given.note_of_flag(&usual).is_some(), is_noted, "{text}");
+        }
+        let other: ShootName = "demo/shop".parse().expect("a name");
+        assert_eq!((usual == other, usual.cmp(&other)), (true, Ordering::Equal), "one Shoot");
+        assert!("demo/zoo".parse::<ShootName>().expect("a name") > usual);
     }
 }

@@ -355,7 +355,8 @@ async fn inject(client: &Client, injection: &Injection, output: &mut Output) -> 
     let settings = injection.settings()?;
     let shoot = match &injection.shoot {
         Some(shoot) => {
-            let ObjectMeta { namespace, name, .. } = client.shoot(shoot).await?.find(&client.context()).await?.metadata;
+            let ObjectMeta { namespace, name, .. } =
+                client.shoot_of_flag(shoot).await?.find(&client.context()).await?.metadata;
             Some(FaultShoot { namespace, name })
         }
         None => None,

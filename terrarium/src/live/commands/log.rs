@@ -12,6 +12,7 @@ use futures::StreamExt;
 
 use crate::failure::Failure;
 use crate::live::ask::kinds;
+use crate::live::client::note_usual;
 use crate::live::history::Past;
 use crate::live::{Which, block_on};
 use crate::output::{Form, Output};
@@ -191,6 +192,8 @@ struct EntryFilter {
     resources: Vec<String>,
     namespace: Option<String>,
     name: Option<String>,
+    /// The object as the name of a Shoot, if it can be one.
+    shoot: Option<ShootName>,
     actor: Option<ActorFilter>,
     /// Failure to find the kind of a name that may also be PROJECT/NAME of a Shoot.
     no_kind: Option<Failure>,
@@ -222,12 +225,13 @@ impl EntryFilter {
         } else {
             same.map(ResourceInfo::log_resource).collect()
         };
+        wanted.shoot = object.parse().ok();
         wanted.namespace = namespace.map(str::to_owned);
         wanted.name = name.filter(|name| !name.is_empty()).map(str::to_owned);
         Ok(wanted)
     }
 
-    /// Replaces the Project in the name of a Shoot by its namespace.
+    /// Replaces the Project in the name of a Shoot by its namespace, and prints the usual name if another form was given.
     async fn of_project(&mut self, past: &Past) -> Result<(), Failure> {
         let Some(named) = &self.namespace else { return Ok(()) };
         if !self.resources.contains(&kinds::find("*", "shoots")?.log_resource()) {
@@ -238,6 +242,11 @@ impl EntryFilter {
             // If gardener-apiserver does not respond, the Projects are read from the log.
             Err(_) => past.all_projects().await?,
         };
+        if let Some(given) = &self.shoot
+            && let Some(usual) = given.usual_among(&projects)
+        {
+            note_usual(given, &usual);
+        }
         let known = projects.into_iter().find(|(project, namespace)| project == named || namespace == named);
         match (known, self.no_kind.take()) {
             (None, Some(failure)) => return Err(failure),

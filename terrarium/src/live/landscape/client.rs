@@ -103,12 +103,23 @@ impl Client {
 
     /// Returns the usual name of a Shoot, and prints it if another form was given.
     pub(crate) async fn shoot(&self, given: &ShootName) -> Result<ShootName, Failure> {
-        let usual = match given.usual(&self.transport).await {
-            Ok(usual) => usual,
-            Err(error) => return Err(self.explained(error.into()).await),
-        };
+        let usual = self.usual(given).await?;
         note_usual(given, &usual);
         Ok(usual)
+    }
+
+    /// Like [`Client::shoot`], for the value of a flag `--shoot`.
+    pub(crate) async fn shoot_of_flag(&self, given: &ShootName) -> Result<ShootName, Failure> {
+        let usual = self.usual(given).await?;
+        given.note_of_flag(&usual).iter().for_each(|note| process::child::say(note));
+        Ok(usual)
+    }
+
+    async fn usual(&self, given: &ShootName) -> Result<ShootName, Failure> {
+        match given.usual(&self.transport).await {
+            Ok(usual) => Ok(usual),
+            Err(error) => Err(self.explained(error.into()).await),
+        }
     }
 
     /// Returns a failure to read objects of Gardener with the reason, if gardener-apiserver does not answer.
@@ -229,8 +240,8 @@ impl Client {
 
 /// Prints the usual name of a Shoot if another form was given.
 pub(crate) fn note_usual(given: &ShootName, usual: &ShootName) {
-    if usual != given {
-        process::child::say(&format!("note: {given} is shoot/{usual}"));
+    if let Some(note) = given.note(usual) {
+        process::child::say(&note);
     }
 }
 
