@@ -41,10 +41,11 @@ pub(super) enum Missing {
 
 /// Finds the first condition that is not met; `None`: the landscape is ready.
 pub(super) async fn look(client: &Client, context: &process::Context) -> Result<Option<Missing>, controller::Error> {
-    let yet = |what: String| Ok(Some(Missing::Yet(what)));
     let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await?;
     let has_operator = client.facts.operator == Some(true);
     let deployments: Vec<Arc<Deployment>> = deployments.into_iter().map(Arc::new).collect();
+    let stopped = stopped(&deployments);
+    let yet = |what: String| Ok(Some(Missing::Yet(after_stopped(&stopped, what))));
     let lacks = lacks(&deployments, has_operator, client.facts.seeds as usize);
     let unavailable: Vec<Arc<Deployment>> = deployments.into_iter().filter(|one| is_unavailable(one)).collect();
     if !unavailable.is_empty() {
@@ -55,7 +56,10 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
         let running = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
         let profile = Profile::named(&client.facts.profile).unwrap_or_default();
         if let Some(missing) = first_unavailable(&unavailable, &pods, &running, profile) {
-            return Ok(Some(missing));
+            return match missing {
+                Missing::Yet(what) => yet(what),
+                refused @ Missing::Refused(_) => Ok(Some(refused)),
+            };
         }
     }
     if has_operator && let Some(what) = garden_lacks(context).await? {
@@ -81,6 +85,24 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
     let ready = seeds.iter().filter(|seed| is_ready(seed)).count();
     let wanted = client.facts.seeds as usize;
     if ready < wanted { yet(format!("{ready} of {wanted} Seeds")) } else { Ok(None) }
+}
+
+/// Names of the Deployments that are to have no instances: others may wait for them.
+fn stopped(deployments: &[Arc<Deployment>]) -> Vec<String> {
+    let stopped = deployments.iter().filter(|deployment| deployment.spec.replicas == Some(0));
+    let mut names: Vec<String> = stopped.map(|deployment| deployment.metadata.name.clone()).collect();
+    // Each Seed has a gardenlet.
+    names.dedup();
+    names
+}
+
+/// A condition that is not met, after the Deployments without instances.
+fn after_stopped(stopped: &[String], what: String) -> String {
+    match stopped {
+        [] => what,
+        [one] => format!("Deployment {one} has 0 replicas; {what}"),
+        all => format!("Deployments {} have 0 replicas; {what}", all.join(", ")),
+    }
 }
 
 fn is_unavailable(deployment: &Deployment) -> bool {
@@ -176,6 +198,20 @@ mod tests {
             "state": { "running": {} }, "restartCount": 4,
             "lastState": { "terminated": { "exitCode": code, "reason": reason, "message": message } },
         })
+    }
+
+    #[test]
+    fn deployments_without_instances_are_named_before_those_that_wait() {
+        let mut deployments = ["gardener-apiserver", "gardener-scheduler", "gardenlet"].map(deployment);
+        let what = || "gardenlet: 0 of 1 instances are available".to_owned();
+        assert_eq!(after_stopped(&stopped(&deployments), what()), what());
+        Arc::make_mut(&mut deployments[0]).spec.replicas = Some(0);
+        let one = "Deployment gardener-apiserver has 0 replicas; gardenlet: 0 of 1 instances are available";
+        assert_eq!(after_stopped(&stopped(&deployments), what()), one);
+        Arc::make_mut(&mut deployments[1]).spec.replicas = Some(0);
+        let two = "Deployments gardener-apiserver, gardener-scheduler have 0 replicas; gardenlet: 0 of 1 instances are \
+                   available";
+        assert_eq!(after_stopped(&stopped(&deployments), what()), two);
     }
 
     /// Containers of gardener-admission-controller and gardener-apiserver; the condition that is not met.
