@@ -126,6 +126,18 @@ fn lost_keys_are_refused_until_new_ones_are_asked_for() {
     in_order(&notes, &["note: the landscape has new keys: kubeconfigs that were written before are refused"]);
     sandbox.kubectl(Kubectl::Newest, "garden", &["get", "namespaces"]);
     sandbox.terrarium(&["down"]);
+    // Those of some clusters.
+    for name in ["garden.json", "seed--local.json"] {
+        fs::remove_file(folder.join(name)).expect("there");
+    }
+    in_order(&sandbox.terrarium(&["doctor", "--fix"]), &["ok       keys", "garden.json is missing"]);
+    let (_, notes) = sandbox.terrarium_with_notes(&["up"]);
+    in_order(&notes, &["note: the landscape has new keys for garden, seed/local: kubeconfigs that were written"]);
+    sandbox.kubectl(Kubectl::Newest, "garden", &["get", "namespaces"]);
+    sandbox.terrarium(&["down"]);
+    let (_, notes) = sandbox.terrarium_with_notes(&["up"]);
+    assert!(!notes.contains("new keys"), "{notes}");
+    sandbox.terrarium(&["down"]);
     fs::remove_dir_all(&folder).expect("there");
     let fixed = sandbox.terrarium(&["doctor", "--fix"]);
     in_order(&fixed, &["ok       keys", "pki is missing", "makes new keys"]);

@@ -188,10 +188,8 @@ impl<'a> Made<'a> {
         let files = std::fs::read_dir(directory.join(FOLDER)).into_iter().flatten().filter_map(Result::ok);
         let files = files.filter_map(|file| file.file_name().into_string().ok());
         names.extend(files.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned())));
-        // Damaged facts are reported with the log.
-        let noted = SledLog::facts_in(directory.join("log")).ok().and_then(|mut facts| facts.remove(FACT));
-        match noted.and_then(|noted| String::from_utf8(noted).ok()) {
-            Some(noted) => names.extend(noted.lines().map(str::to_owned)),
+        match noted(directory) {
+            Some(noted) => names.extend(noted),
             None => names.extend(directory.facts()?.into_iter().flat_map(|facts| first_clusters(facts.seeds))),
         }
         names.retain(|name| name == LandscapeAuthority::NAME || is_cluster(name));
@@ -269,8 +267,15 @@ impl<'a> Made<'a> {
     }
 }
 
+/// Names of the authorities that a landscape had at its last start or stop, by its log; `None`: it does not have them.
+fn noted(directory: &Directory) -> Option<Vec<String>> {
+    // Damaged facts are reported with the log.
+    let noted = SledLog::facts_in(directory.join("log")).ok()?.remove(FACT)?;
+    Some(String::from_utf8(noted).ok()?.lines().map(str::to_owned).collect())
+}
+
 /// Clusters whose authorities are created before a landscape first listens; `seeds`: number of its Seeds.
-pub(crate) fn first_clusters(seeds: u32) -> Vec<String> {
+fn first_clusters(seeds: u32) -> Vec<String> {
     let seeds = up::seed_names(seeds).into_iter().map(|name| cluster::of_seed(&name));
     [cluster::RUNTIME.to_owned(), cluster::GARDEN.to_owned()].into_iter().chain(seeds).collect()
 }
@@ -331,6 +336,26 @@ impl ClusterAuthorities {
     pub(crate) fn of(directory: &Directory, start_time: DateTime<Utc>) -> Self {
         let validity = Validity { not_before: start_time - BEFORE, not_after: start_time + CLUSTER_LIFETIME };
         Self { directory: directory.clone(), validity }
+    }
+
+    /// Creates the authorities that a landscape with this number of Seeds begins with, and those that it had at its last
+    /// start, as far as they are missing. Returns the clusters of a landscape that has listened whose authorities are new:
+    /// the ones before were given up. Only the process that holds the directory may call this.
+    ///
+    /// # Errors
+    /// An authority is lost or damaged.
+    pub(crate) fn make(&self, seeds: u32) -> Result<Vec<String>, Failure> {
+        let mut clusters = first_clusters(seeds);
+        let noted = noted(&self.directory).unwrap_or_default();
+        let others = noted.into_iter().filter(|name| is_cluster(name) && !clusters.contains(name));
+        let others: Vec<String> = others.collect();
+        clusters.extend(others);
+        let is_new = |cluster: &&String| !self.directory.join(&file_of(cluster)).exists();
+        let new: Vec<String> = clusters.iter().filter(is_new).cloned().collect();
+        for cluster in &clusters {
+            self.authority(cluster)?;
+        }
+        Ok(if self.directory.has_listened() { new } else { Vec::new() })
     }
 
     /// Returns the authority of a cluster, by its name in paths, and creates it at first use. `None`: the landscape does not
@@ -409,6 +434,32 @@ mod tests {
         let names = fs::read_dir(directory.join("pki")).expect("there").map(|file| file.expect("there").file_name());
         let names: BTreeSet<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
         assert_eq!(names, ["garden.json", "made"].map(str::to_owned).into());
+        let _ = fs::remove_dir_all(directory.path());
+    }
+
+    #[test]
+    fn clusters_with_new_keys_are_named_once() {
+        let directory = directory("new");
+        let authorities = ClusterAuthorities::of(&directory, DateTime::UNIX_EPOCH + TimeDelta::days(1));
+        LandscapeAuthority::make(&directory).expect("a new landscape");
+        assert_eq!(authorities.make(1), Ok(Vec::new()), "no kubeconfig was written before");
+        authorities.authority("seed--later").expect("a new Seed");
+        fs::write(directory.join("clock"), "").expect("written");
+        fs::create_dir(directory.join("log")).expect("created");
+        let log = SledLog::open(directory.join("log"), eventlog::sled::Options::default()).expect("a new log");
+        log.set_facts([Made::of(&directory).expect("readable").fact()]).expect("written");
+        drop(log);
+        assert_eq!(authorities.make(1), Ok(Vec::new()));
+        for given_up in [&["garden"][..], &["seed--later"], &["runtime", "seed--later"]] {
+            let names: Vec<String> = given_up.iter().map(|name| (*name).to_owned()).collect();
+            for name in &names {
+                fs::remove_file(directory.join(&file_of(name))).expect("there");
+            }
+            assert!(authorities.make(1).is_err(), "{names:?} are lost, and not given up");
+            Made::of(&directory).expect("readable").forget(&names).expect("written");
+            assert_eq!(authorities.make(1), Ok(names));
+            assert_eq!(authorities.make(1), Ok(Vec::new()), "said once");
+        }
         let _ = fs::remove_dir_all(directory.path());
     }
 

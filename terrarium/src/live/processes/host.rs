@@ -40,7 +40,7 @@ use process::pki::Badge;
 
 use super::exposure;
 use crate::failure::Failure;
-use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, Made, first_clusters, front_proxy};
+use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, Made, front_proxy};
 use crate::live::binaries::{Binaries, ComponentForms};
 use crate::live::bootstrap;
 use crate::live::clock_file::{Turn, dial, doubt, time};
@@ -49,6 +49,7 @@ use crate::live::dashboard::mount::Mount;
 use crate::live::directory::{Directory, Facts, HOST, HostFile};
 use crate::live::start::Start;
 use crate::live::{Which, executable, kubeconfig, owner, running, writes};
+use ops::names::clusters::NamedCluster;
 use ops::spelling::counted;
 
 /// Maximum wall time until the started processes have ended after the directory was removed.
@@ -196,10 +197,16 @@ fn make_keys(directory: &Directory, facts: &Facts) -> Result<String, Failure> {
     if let Some(note) = Made::of(directory)?.restore()? {
         process::child::say(&format!("note: {note}"));
     }
+    // Without it, all kubeconfigs are refused.
+    let has_own = directory.join("pki/ca.key").exists();
     let landscape = LandscapeAuthority::make(directory)?;
-    let authorities = ClusterAuthorities::of(directory, facts.start_time);
-    for cluster in first_clusters(facts.seeds) {
-        authorities.authority(&cluster)?;
+    let new = ClusterAuthorities::of(directory, facts.start_time).make(facts.seeds)?;
+    if has_own && !new.is_empty() {
+        let shown = |name: &String| NamedCluster::of_logical(name).map_or_else(|| name.clone(), |it| it.to_string());
+        let names = new.iter().map(shown).collect::<Vec<_>>().join(", ");
+        process::child::say(&format!(
+            "note: the landscape has new keys for {names}: kubeconfigs that were written before are refused there"
+        ));
     }
     Ok(landscape.certificate().to_owned())
 }
