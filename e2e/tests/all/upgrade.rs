@@ -241,7 +241,7 @@ fn an_upgrade_is_not_over_while_a_component_crash_loops() {
     let (code, text) = sandbox.terrarium_refused(&words);
     assert_eq!(code, 2, "{text}");
     let gone = gone.trim_start_matches("W4 FeatureGateGone: ");
-    in_order(&text, &[gone, "config set"]);
+    in_order(&text, &[gone, "`terrarium config set gardenlet featureGates.NewVPN= --cluster seed/local`"]);
     let written = std::fs::read_to_string(&file).expect("a report");
     in_order(&written, &["tests=\"1\" failures=\"1\"", "<failure message=", gone]);
     sandbox.terrarium(&["config", "set", "gardenlet", "featureGates.NewVPN="]);

@@ -23,7 +23,7 @@ use chrono::TimeDelta;
 use clap::Args;
 use clock::{Clock, TimerClass};
 use domain::profile::Profile;
-use domain::skew::notes::gates_gone;
+use domain::skew::notes::{GateSetting, gates_gone};
 use domain::skew::{Component, GardenerVersion};
 use domain::upgrade::Plan;
 use ops::upgrade::fleet::Fleet;
@@ -144,13 +144,22 @@ fn execute(
 /// # Errors
 /// A component would not start.
 pub(in crate::live) fn startable(fleet: &Fleet, to: &GardenerVersion) -> Result<(), Failure> {
-    let gone = gates_gone(to, &fleet.gates);
-    let Some((first, rest)) = gone.split_first() else { return Ok(()) };
-    let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+    let mut gone =
+        fleet.gates.iter().filter_map(|setting| Some((setting, gates_gone(to, std::slice::from_ref(setting)).pop()?)));
+    let Some((first, note)) = gone.next() else { return Ok(()) };
+    let rest = gone.count();
+    let more = if rest == 0 { String::new() } else { format!(" (and {rest} more)") };
     Err(Failure::input(
-        format!("{}{more}", first.text),
-        "take the gate out first: `terrarium config set COMPONENT featureGates.NAME=`; `terrarium upgrade plan` shows all",
+        format!("{}{more}", note.text),
+        format!("take the gate out first: `{}`; `terrarium upgrade plan` shows all", taken_out(first)),
     ))
+}
+
+/// Command that removes a feature gate from the configuration of a component.
+fn taken_out(setting: &GateSetting) -> String {
+    let GateSetting { component, owner, name, .. } = setting;
+    let cluster = if owner.is_empty() { String::new() } else { format!(" --cluster seed/{owner}") };
+    format!("terrarium config set {} featureGates.{name}={cluster}", component.name())
 }
 
 /// Refuses a pause if gardener-operator replaces components, since it does not wait between them.
@@ -281,4 +290,35 @@ pub(crate) fn status(which: &Which, form: Form, output: &mut Output) -> Result<(
         output.note(&format!("note: {note}"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The hint names the component and the gate of the message, and the Seed of a gardenlet.
+    #[test]
+    fn a_gate_that_is_gone_is_refused_with_the_command_that_takes_it_out() {
+        let version = GardenerVersion::parse("v1.127.0").expect("a version");
+        let setting = |component: Component, owner: &str, name: &str| GateSetting {
+            component,
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            on: true,
+        };
+        let mut fleet = Fleet::default();
+        assert_eq!(startable(&fleet, &version), Ok(()));
+        fleet.gates.push(setting(Component::Gardenlet, "local", "NewVPN"));
+        let refused = startable(&fleet, &version).expect_err("gone");
+        let text = "gardenlet of Seed local sets NewVPN=true, with which 1.127.0 does not start";
+        assert!(refused.to_string().starts_with(text), "{refused}");
+        let hint = "take the gate out first: `terrarium config set gardenlet featureGates.NewVPN= --cluster seed/local`; \
+                    `terrarium upgrade plan` shows all";
+        assert_eq!(refused.hint(), hint);
+        fleet.gates.insert(0, setting(Component::Scheduler, "", "NoSuchGate"));
+        let refused = startable(&fleet, &version).expect_err("gone");
+        assert!(refused.to_string().ends_with(" (and 1 more)"), "{refused}");
+        let command = "`terrarium config set gardener-scheduler featureGates.NoSuchGate=`";
+        assert!(refused.hint().contains(command), "{}", refused.hint());
+    }
 }
