@@ -294,7 +294,7 @@ fn tls(options: &Options) -> Result<ClientConfig, String> {
 }
 
 /// Innermost cause: the outer errors only name the failed request.
-fn innermost(error: &(dyn Error + 'static)) -> &(dyn Error + 'static) {
+fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     let mut last = error;
     // The source of an `io::Error` is that of the error within it.
     while let Some(next) = inner(last).or_else(|| last.source()) {
@@ -304,7 +304,7 @@ fn innermost(error: &(dyn Error + 'static)) -> &(dyn Error + 'static) {
 }
 
 /// Error within an `io::Error`.
-fn inner(error: &(dyn Error + 'static)) -> Option<&(dyn Error + 'static)> {
+fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let inner: &(dyn Error + 'static) = error.downcast_ref::<io::Error>()?.get_ref()?;
     Some(inner)
 }
