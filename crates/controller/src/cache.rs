@@ -105,6 +105,11 @@ impl DecodeCache {
         self.find(reader, &answer.bytes, false, &|_| answer.object(reader))
     }
 
+    /// Like [`DecodeCache::take`], as the wildcard cluster returns the object: with the annotation of its cluster.
+    pub(crate) fn take_from(&self, reader: Reader, answer: &Answer, cluster: &str) -> Result<Shared, Error> {
+        self.find(reader, &answer.bytes, true, &|_| Ok(self.take(reader, answer)?.of_cluster(cluster)))
+    }
+
     fn find(
         &self,
         reader: Reader,

@@ -42,7 +42,7 @@ impl<K: Readable> Object for K {
 }
 
 /// Decoder of one type.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader {
     pub(crate) type_: TypeId,
     pub(crate) read: fn(&[u8]) -> Result<Shared, Error>,

@@ -8,9 +8,9 @@
 //! **Invariants.** No polling in landscape time. Nothing is retried inside a pass. The order of all observable effects
 //! is key order or revision order.
 //!
-//! **Tour.** [`Api`] one kind in one scope; [`Reflector`], [`Store`] and [`Index`] a local copy; [`Controller`] queue
-//! and passes; [`Recorder`] Events; [`leadership`]; [`discovery`]; [`DecodeCache`] the cache shared by the reflectors
-//! of a process.
+//! **Tour.** [`Api`] one kind in one scope; [`Reflector`], [`Store`] and [`Index`] a local copy, which knows own writes
+//! ([`Api::with_store`]); [`Controller`] queue and passes; [`Recorder`] Events; [`leadership`]; [`discovery`];
+//! [`DecodeCache`] the cache shared by the reflectors of a process.
 
 pub mod api;
 mod cache;
@@ -27,7 +27,7 @@ mod request;
 pub mod runner;
 mod store;
 
-pub use self::api::{Api, ApiResource, ListOptions, Patch, WatchEvent, WatchStream};
+pub use self::api::{Api, ApiResource, CONFLICTS, ListOptions, Patch, WatchEvent, WatchStream};
 pub use self::cache::DecodeCache;
 pub use self::decode::{PartialObject, Readable};
 pub use self::difference::merge_patch;

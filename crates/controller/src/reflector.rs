@@ -23,7 +23,7 @@ use crate::decode::Readable;
 use crate::erased::{Object, Shared};
 use crate::error::Error;
 use crate::queue::ObjectKey;
-use crate::store::AnyStore;
+use crate::store::{AnyStore, Selection, version};
 pub use crate::store::{Change, Index, Store};
 
 /// State of a reflector.
@@ -115,11 +115,13 @@ impl Machine {
             return;
         }
         let mut changes: BTreeMap<ObjectKey, Option<Shared>> =
-            self.store.keys().into_iter().map(|key| (key, None)).collect();
+            self.store.watched_keys().into_iter().map(|key| (key, None)).collect();
         changes.extend(objects.into_iter().map(|(key, object)| (key, Some(object))));
+        let position = page.resource_version.parse().unwrap_or_default();
         for (key, object) in changes {
-            self.store.set(key, object);
+            self.store.deliver(key, object, position);
         }
+        self.store.listed(position);
         self.limit = PAGE;
         self.failures = self.failures.min(FREE_FAILURES);
         self.state = State::Watching { resource_version: page.resource_version };
@@ -128,23 +130,24 @@ impl Machine {
 
     /// Takes a watch event: stores an added or modified object, removes a deleted one.
     pub(crate) fn event(&mut self, event: Frame, key_of: &dyn Fn(&dyn Object) -> ObjectKey) {
-        let version = match event {
+        let position = match event {
             Frame::Added(object) | Frame::Modified(object) => {
-                let version = object.meta().resource_version.clone();
-                self.store.set(key_of(&*object), Some(object));
-                version
+                let position = object.meta().resource_version.clone();
+                self.store.deliver(key_of(&*object), Some(object.clone()), version(object.meta()));
+                position
             }
             Frame::Deleted(object) => {
-                self.store.set(key_of(&*object), None);
+                self.store.deliver(key_of(&*object), None, version(object.meta()));
                 object.meta().resource_version.clone()
             }
-            Frame::Bookmark(version) => version,
+            Frame::Bookmark(position) => position,
         };
         self.failures = 0;
-        if !version.is_empty()
+        if !position.is_empty()
             && let State::Watching { resource_version } = &mut self.state
         {
-            *resource_version = version;
+            self.store.reached(position.parse().unwrap_or_default());
+            *resource_version = position;
         }
     }
 
@@ -193,7 +196,7 @@ impl<K: Readable> Reflector<K> {
     /// Creates a reflector of the objects that `api` and `options` select. [`crate::Controller`] runs it; without one,
     /// use [`Reflector::start`].
     pub fn new(api: Api<K>, options: ListOptions) -> Self {
-        let store = Store::of(AnyStore::new(api.cluster()));
+        let store = Store::of(AnyStore::new(Selection::new(&api.endpoint, &options)));
         Self { api, options, store }
     }
 
@@ -303,7 +306,7 @@ mod tests {
     }
 
     fn recording() -> (Machine, impl Fn() -> Vec<String>) {
-        let store = Store::of(AnyStore::new("garden"));
+        let store = Store::of(AnyStore::new(Selection::all("garden")));
         let (sender, receiver) = std::sync::mpsc::channel();
         store.subscribe(move |change: &Change<PartialObject>| {
             let what = match (&change.old, &change.new) {

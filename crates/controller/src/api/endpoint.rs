@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use api::constants::annotation;
+use apimachinery::Status;
 use apimachinery::meta::{DeleteOptions, ListMeta, ObjectMeta, Preconditions};
 use apimachinery::wire::{self, Fields as _};
 use bytes::Bytes;
@@ -21,7 +22,8 @@ use crate::cache::DecodeCache;
 use crate::decode::{self, PartialObject, Readable as _};
 use crate::erased::{Answering, Reader, Shared};
 use crate::queue::ObjectKey;
-use crate::request;
+use crate::request::{self, Answer};
+use crate::store::AnyStore;
 
 /// Content type and body of a request.
 pub(crate) type Content = (&'static str, Vec<u8>);
@@ -34,7 +36,9 @@ pub(crate) struct Endpoint {
     pub(crate) cluster: Arc<str>,
     pub(crate) namespace: Option<Arc<str>>,
     pub(crate) resource: ApiResource,
-    reader: Reader,
+    pub(crate) reader: Reader,
+    /// Store that shows writes at once.
+    store: Option<AnyStore>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -67,7 +71,12 @@ impl Endpoint {
             namespace: None,
             resource,
             reader,
+            store: None,
         }
+    }
+
+    pub(crate) fn with_store(self, store: AnyStore) -> Self {
+        Self { store: Some(store), ..self }
     }
 
     pub(crate) fn within(&self, cluster: &str, namespace: &str) -> Self {
@@ -82,6 +91,12 @@ impl Endpoint {
     pub(crate) fn key_of(&self, metadata: &ObjectMeta) -> ObjectKey {
         let cluster = if self.is_wildcard() { self.cluster_of(metadata).into() } else { self.cluster.clone() };
         ObjectKey { cluster, namespace: metadata.namespace.as_str().into(), name: metadata.name.as_str().into() }
+    }
+
+    /// Key of an object to which requests about it refer.
+    pub(crate) fn key_in_scope(&self, metadata: &ObjectMeta) -> ObjectKey {
+        let namespace = self.namespace.as_deref().unwrap_or(&metadata.namespace);
+        ObjectKey::new(self.cluster_of(metadata), namespace, &metadata.name)
     }
 
     fn is_wildcard(&self) -> bool {
@@ -110,12 +125,56 @@ impl Endpoint {
         format!("{}/{}", self.collection_path_of(metadata), metadata.name)
     }
 
-    /// Sends a request whose response is an object of the kind.
+    /// Sends a write whose response is an object of the kind.
     pub(crate) fn request(&self, method: Method, path: String, body: Option<Content>) -> Answering<'_, Shared> {
         Box::pin(async move {
+            let cluster = self.store.as_ref().and_then(|_| self.cluster_of_object(&path).map(str::to_owned));
             let answer = request::object(&self.context, method, path, body).await?;
+            if let Some(cluster) = cluster {
+                self.show(&answer, &cluster);
+            }
             self.cache.take(self.reader, &answer)
         })
+    }
+
+    /// Returns the cluster in the path of an object, a collection or a status; `None` for other subresources, which are
+    /// not objects of the kind.
+    fn cluster_of_object<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let (_, name) = path.rsplit_once(&format!("/{}/", self.resource.plural)).unwrap_or_default();
+        let is_object = name.split_once('/').is_none_or(|(_, subresource)| subresource == "status");
+        path.split('/').nth(2).filter(|_| is_object)
+    }
+
+    /// Shows the object of a response in the store.
+    fn show(&self, answer: &Answer, cluster: &str) {
+        let Some(store) = &self.store else { return };
+        let selection = store.selection();
+        let object = if selection.is_wildcard() {
+            self.cache.take_from(selection.reader, answer, cluster)
+        } else {
+            self.cache.take(selection.reader, answer)
+        };
+        // Otherwise the watch fails to decode it as well.
+        let Ok(object) = object else { return };
+        let metadata = object.meta();
+        if selection.includes(cluster, &metadata.namespace) {
+            let key = ObjectKey::new(cluster, &metadata.namespace, &metadata.name);
+            let is_selected = selection.selects(metadata, &answer.bytes);
+            store.written(key, object, is_selected);
+        }
+    }
+
+    /// The store, if its objects have the type of responses.
+    pub(crate) fn store_of_type(&self) -> Option<&AnyStore> {
+        self.store.as_ref().filter(|store| store.selection().reader.type_ == self.reader.type_)
+    }
+
+    /// Hides an object that is gone from the store.
+    fn hide(&self, key: ObjectKey, uid: &str) {
+        let store = self.store.as_ref().filter(|store| store.selection().includes(&key.cluster, &key.namespace));
+        if let Some(store) = store {
+            store.deleted(key, uid);
+        }
     }
 
     /// Like [`Endpoint::request`], decoded only for this request: for computed objects, or objects that were never
@@ -137,7 +196,10 @@ impl Endpoint {
         let path = self.path_of_name(name);
         Box::pin(async move {
             match request::object(&self.context, Method::GET, path, None).await {
-                Ok(answer) if is_cached => self.cache.take(self.reader, &answer).map(Some),
+                Ok(answer) if is_cached => {
+                    self.show(&answer, &self.cluster);
+                    self.cache.take(self.reader, &answer).map(Some)
+                }
                 Ok(answer) => answer.object(self.reader).map(Some),
                 Err(error) if error.is_not_found() => Ok(None),
                 Err(error) => Err(error),
@@ -258,18 +320,49 @@ impl Endpoint {
             propagation_policy: propagation.map(str::to_owned),
             ..DeleteOptions::default()
         };
-        let deleted = self.delete(self.path_of(metadata), &options);
+        let deleted = self.delete(self.key_in_scope(metadata), &options);
         Box::pin(async move {
             match deleted.await {
-                Err(error) if !error.is_not_found() => Err(error),
-                _ => Ok(()),
+                Err(error) if error.is_not_found() => Ok(()),
+                result => result,
             }
         })
     }
 
-    pub(crate) fn delete(&self, path: String, options: &DeleteOptions) -> Answering<'_, ()> {
+    pub(crate) fn delete_name(&self, name: &str, options: &DeleteOptions) -> Answering<'_, ()> {
+        self.delete(ObjectKey::new(&self.cluster, self.namespace.as_deref().unwrap_or_default(), name), options)
+    }
+
+    fn delete(&self, key: ObjectKey, options: &DeleteOptions) -> Answering<'_, ()> {
         let body = delete_body(options);
-        Box::pin(async move { request::send(&self.context, Method::DELETE, path, body).await.map(drop) })
+        let path = format!("{}/{}", self.resource.path(&key.cluster, Some(&key.namespace)), key.name);
+        let expected = options.preconditions.as_ref().and_then(|preconditions| preconditions.uid.clone());
+        Box::pin(async move {
+            let answer = match request::object(&self.context, Method::DELETE, path, body).await {
+                Err(error) => {
+                    if let Some(uid) = expected.filter(|_| error.is_not_found()) {
+                        self.hide(key, &uid);
+                    }
+                    return Err(error);
+                }
+                Ok(_) if self.store.is_none() => return Ok(()),
+                Ok(answer) => answer,
+            };
+            // A status names the object that is gone. Some kinds return its last state instead, as they return one that
+            // waits for finalizers.
+            if answer.bytes.starts_with(br#"{"kind":"Status","#) {
+                let status: Status = decode::read(&answer.bytes)?;
+                self.hide(key, &status.details.unwrap_or_default().uid);
+                return Ok(());
+            }
+            let last = PartialObject::read(&answer.bytes)?.metadata;
+            if last.is_being_deleted() {
+                self.show(&answer, &key.cluster);
+            } else {
+                self.hide(key, &last.uid);
+            }
+            Ok(())
+        })
     }
 
     /// Posts to a subresource, and ignores the response unless it is an error.
@@ -280,7 +373,8 @@ impl Endpoint {
     pub(crate) fn delete_collection(&self, selection: &ListOptions, options: &DeleteOptions) -> Answering<'_, ()> {
         let mut path = self.collection_path();
         selection.push(&mut path);
-        self.delete(path, options)
+        let body = delete_body(options);
+        Box::pin(async move { request::send(&self.context, Method::DELETE, path, body).await.map(drop) })
     }
 }
 

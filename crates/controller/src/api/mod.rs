@@ -20,11 +20,13 @@ use process::Context;
 use serde_json::Value;
 
 pub(crate) use self::endpoint::{Endpoint, Frame, Frames, Page};
+pub use self::write::CONFLICTS;
 use crate::decode::Readable;
 use crate::erased::{Reader, TypedAnswer, owned, typed};
 use crate::error::Error;
 use crate::queue::ObjectKey;
 use crate::request;
+use crate::store::Store;
 
 /// Options of a list or watch.
 #[derive(Clone, Debug, Default)]
@@ -152,6 +154,12 @@ impl<K> Api<K> {
         Self::at(self.endpoint.within(cluster, namespace))
     }
 
+    /// Returns a client whose writes `store` shows as soon as they are answered, before the watch delivers them, and the
+    /// objects that [`Api::get_shared`] reads. Both must be of the same kind; their types may differ.
+    pub fn with_store<S>(&self, store: &Store<S>) -> Self {
+        Self::at(self.endpoint.clone().with_store(store.any().clone()))
+    }
+
     /// True if the scope has no object that `options` select.
     pub async fn is_empty(&self, options: &ListOptions) -> Result<bool, Error> {
         Ok(self.endpoint.page(options, 1, "").await?.items.is_empty())
@@ -159,7 +167,7 @@ impl<K> Api<K> {
 
     /// Deletes an object. `Ok` also when it only got a deletion timestamp; 404 is an error.
     pub fn delete(&self, name: &str, options: &DeleteOptions) -> impl Future<Output = Result<(), Error>> + Send {
-        self.endpoint.delete(self.endpoint.path_of_name(name), options)
+        self.endpoint.delete_name(name, options)
     }
 
     /// Posts a body to a subresource of an object, for example `eviction`.

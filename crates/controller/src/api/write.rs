@@ -12,7 +12,10 @@ use serde_json::{Map, Value};
 
 use super::{Api, Error, JSON};
 use crate::difference;
-use crate::erased::{Shared, TypedAnswer};
+use crate::erased::{Shared, TypedAnswer, typed};
+
+/// Maximum number of times that a write is repeated because others have written meanwhile.
+pub const CONFLICTS: usize = 5;
 
 impl<K: Resource> Api<K> {
     /// Creates an object.
@@ -76,13 +79,37 @@ impl<K: Resource> Api<K> {
     /// Stored labels, annotations and owner references that are missing in `object` remain. Of the specification (every
     /// field but `metadata` and `status`), the fields of `K` become as in `object`, absent fields included; fields
     /// unknown to `K` remain.
+    ///
+    /// A client with a store of this type takes the stored object from it. If others have written meanwhile, the object
+    /// is read, and written again.
     pub async fn create_or_update(&self, object: &K) -> Result<K, Error> {
-        let metadata = object.metadata();
         let scope = self.in_namespace_of(object);
-        let scope = if metadata.namespace.is_empty() { self } else { &scope };
-        match scope.get_shared(&metadata.name).await? {
-            None => scope.create(object).await,
-            Some(stored) => scope.update(&stored, &merged(&stored, object)).await,
+        let scope = if object.metadata().namespace.is_empty() { self } else { &scope };
+        let Some(store) = scope.endpoint.store_of_type() else { return scope.read_and_write(object).await };
+        let shown = store.get(&scope.endpoint.key_in_scope(object.metadata()));
+        let shown = shown.filter(|shown| !shown.meta().is_being_deleted()).map(typed);
+        let mut result = scope.write_over(shown.as_deref(), object).await;
+        let is_outdated = |error: &Error| {
+            error.is_conflict() || error.is_already_exists() || (shown.is_some() && error.is_not_found())
+        };
+        for _ in 0..CONFLICTS {
+            if result.as_ref().err().is_none_or(|error| !is_outdated(error)) {
+                break;
+            }
+            result = scope.read_and_write(object).await;
+        }
+        result
+    }
+
+    async fn read_and_write(&self, object: &K) -> Result<K, Error> {
+        let stored = self.get_shared(&object.metadata().name).await?;
+        self.write_over(stored.as_deref(), object).await
+    }
+
+    async fn write_over(&self, stored: Option<&K>, object: &K) -> Result<K, Error> {
+        match stored {
+            Some(stored) => self.apply_to(stored, object).await,
+            None => self.create(object).await,
         }
     }
 

@@ -196,7 +196,7 @@ impl State {
             _ => None,
         };
         self.mark_deleted(&key(target), now, finalizer);
-        Ok((200, stored))
+        Ok((200, self.objects.get(&key(target)).cloned().unwrap_or(stored)))
     }
 
     /// Posts to a subresource. Only pods have some that change objects; others are recorded and answered with the body.

@@ -44,7 +44,7 @@ pub(crate) enum Refusal {
     Status(u16, &'static str),
 }
 
-/// A server of one resource in one cluster with the necessary verbs: list in pages, watch, get, create, patch.
+/// A server of one resource in one cluster with the necessary verbs: list in pages, watch, get, create, patch, delete.
 #[derive(Clone, Default)]
 pub(crate) struct Server(Arc<Mutex<State>>);
 
@@ -66,12 +66,7 @@ impl Server {
 
     /// Removes an object as another client.
     pub(crate) fn remove_from(&self, namespace: &str, name: &str) {
-        let mut state = self.lock();
-        let mut object = state.objects.remove(&(namespace.to_owned(), name.to_owned())).expect("the object is there");
-        state.revision += 1;
-        let revision = state.revision;
-        object["metadata"]["resourceVersion"] = json!(revision.to_string());
-        state.publish(revision, "DELETED", object);
+        self.lock().remove(&(namespace.to_owned(), name.to_owned()));
     }
 
     /// Ends every watch.
@@ -188,6 +183,13 @@ impl Server {
                 merge(&mut object, &patch);
                 respond(200, &state.write(key, object))
             }
+            Method::DELETE => {
+                let Some(object) = state.objects.get(&key) else { return Ok(status(404, "NotFound")) };
+                let uid = object["metadata"]["uid"].as_str().expect("a uid").to_owned();
+                state.remove(&key);
+                let text = format!(r#"{{"kind":"Status","status":"Success","details":{{"uid":"{uid}"}}}}"#);
+                Response::new(full(text))
+            }
             _ => status(405, "MethodNotAllowed"),
         })
     }
@@ -222,6 +224,13 @@ impl State {
         self.objects.insert(key, object.clone());
         self.publish(self.revision, kind, object.clone());
         object
+    }
+
+    fn remove(&mut self, key: &Key) {
+        let mut object = self.objects.remove(key).expect("the object is there");
+        self.revision += 1;
+        object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
+        self.publish(self.revision, "DELETED", object);
     }
 
     fn publish(&mut self, revision: u64, kind: &'static str, object: Value) {

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Store of a reflector, with look-ups by key and by derived key.
+//!
+//! **Tour.** `data` the shown objects: those of the watch, and own writes; `selection` the objects that belong to a
+//! store.
+
+mod data;
+mod selection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,6 +16,9 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use process::watch;
 
+pub(crate) use self::data::version;
+use self::data::{Data, IndexData, Observer};
+pub(crate) use self::selection::Selection;
 use crate::decode::Readable;
 use crate::erased::{Object, Shared, typed, typed_ref};
 use crate::queue::ObjectKey;
@@ -63,42 +72,11 @@ impl AnyChange {
 type Derive = dyn Fn(&dyn Object) -> Vec<String> + Send + Sync;
 type Handler = Arc<dyn Fn(&AnyChange) + Send + Sync>;
 
-struct IndexData {
-    derive: Box<Derive>,
-    keys: BTreeMap<String, BTreeSet<ObjectKey>>,
-}
-
-impl IndexData {
-    fn change(&mut self, key: &ObjectKey, old: Option<&dyn Object>, new: Option<&dyn Object>) {
-        let old = old.map(|object| (self.derive)(object)).unwrap_or_default();
-        let new = new.map(|object| (self.derive)(object)).unwrap_or_default();
-        if old == new {
-            return;
-        }
-        for value in old {
-            if let Some(keys) = self.keys.get_mut(&value) {
-                keys.remove(key);
-                if keys.is_empty() {
-                    self.keys.remove(&value);
-                }
-            }
-        }
-        for value in new {
-            self.keys.entry(value).or_default().insert(key.clone());
-        }
-    }
-}
-
-struct Data {
-    objects: BTreeMap<ObjectKey, Shared>,
-    indices: Vec<IndexData>,
-}
-
 struct Inner {
     data: RwLock<Data>,
     handlers: Mutex<Arc<Vec<Handler>>>,
     synced: watch::Sender<bool>,
-    cluster: Arc<str>,
+    selection: Selection,
 }
 
 /// Store of untyped objects. Cheap to clone.
@@ -107,16 +85,20 @@ pub(crate) struct AnyStore(Arc<Inner>);
 
 impl fmt::Debug for AnyStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("cluster", &self.0.cluster).finish_non_exhaustive()
+        f.debug_struct("Store").field("selection", &self.0.selection).finish_non_exhaustive()
     }
 }
 
 impl AnyStore {
-    /// Creates an empty store for the objects of `cluster`, `*` for all clusters.
-    pub(crate) fn new(cluster: &str) -> Self {
-        let data = RwLock::new(Data { objects: BTreeMap::new(), indices: Vec::new() });
-        let synced = watch::Sender::new(false);
-        Self(Arc::new(Inner { data, handlers: Mutex::default(), synced, cluster: cluster.into() }))
+    /// Creates an empty store.
+    pub(crate) fn new(selection: Selection) -> Self {
+        let (data, handlers, synced) = (RwLock::default(), Mutex::default(), watch::Sender::new(false));
+        Self(Arc::new(Inner { data, handlers, synced, selection }))
+    }
+
+    /// Objects that belong to the store.
+    pub(crate) fn selection(&self) -> &Selection {
+        &self.0.selection
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Data> {
@@ -141,14 +123,18 @@ impl AnyStore {
         self.0.synced.send_if_modified(|synced| !std::mem::replace(synced, true));
     }
 
-    fn get(&self, key: &ObjectKey) -> Option<Shared> {
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Shared> {
         self.read().objects.get(key).cloned()
+    }
+
+    fn get_watched(&self, key: &ObjectKey) -> Option<Shared> {
+        self.read().watched_state(key).cloned()
     }
 
     fn find(&self, namespace: &str, name: &str) -> Option<Shared> {
         let data = self.read();
-        let mut key = ObjectKey::new(&self.0.cluster, namespace, name);
-        if &*self.0.cluster != "*" {
+        let mut key = ObjectKey::new(&self.0.selection.cluster, namespace, name);
+        if !self.0.selection.is_wildcard() {
             return data.objects.get(&key).cloned();
         }
         // One look-up per cluster, then on to the first key of the next one.
@@ -167,8 +153,13 @@ impl AnyStore {
         self.read().objects.values().cloned().collect()
     }
 
-    pub(crate) fn keys(&self) -> Vec<ObjectKey> {
+    fn keys(&self) -> Vec<ObjectKey> {
         self.read().objects.keys().cloned().collect()
+    }
+
+    /// Returns the keys of all objects that the watch has delivered.
+    pub(crate) fn watched_keys(&self) -> Vec<ObjectKey> {
+        self.read().watched().into_keys().collect()
     }
 
     fn range(&self, from: ObjectKey, within: &dyn Fn(&ObjectKey) -> bool) -> Vec<Shared> {
@@ -188,40 +179,48 @@ impl AnyStore {
 
     fn subscribe(&self, handler: Handler) {
         let mut handlers = self.0.handlers.lock();
-        let present: Vec<_> = self.read().objects.iter().map(|(key, object)| (key.clone(), object.clone())).collect();
+        let present = self.read().watched();
         for (key, object) in present {
             handler(&AnyChange { key, old: None, new: Some(object) });
         }
         Arc::make_mut(&mut handlers).push(handler);
     }
 
-    /// Sets or removes an object, and calls the handlers unless nothing changed. A version that is stored already is no
-    /// change.
-    pub(crate) fn set(&self, key: ObjectKey, new: Option<Shared>) -> bool {
-        let mut guard = self.write();
-        let data = &mut *guard;
-        let old = match &new {
-            Some(object) => {
-                let version = &object.meta().resource_version;
-                if data.objects.get(&key).is_some_and(|old| {
-                    let old = old.meta();
-                    old.resource_version == *version && old.uid == object.meta().uid && !version.is_empty()
-                }) {
-                    return false;
-                }
-                data.objects.insert(key.clone(), object.clone())
-            }
-            None => match data.objects.remove(&key) {
-                None => return false,
-                removed => removed,
-            },
-        };
-        for index in &mut data.indices {
-            index.change(&key, old.as_deref(), new.as_deref());
+    fn observe(&self, observer: Observer) {
+        let mut data = self.write();
+        for (key, object) in &data.objects {
+            observer(&AnyChange { key: key.clone(), old: None, new: Some(object.clone()) });
         }
-        drop(guard);
-        self.tell(&AnyChange { key, old, new });
-        true
+        data.observers.push(observer);
+    }
+
+    /// Takes the state of an object at a version from the watch, and calls the handlers unless nothing changed. A
+    /// version that was delivered already is no change.
+    pub(crate) fn deliver(&self, key: ObjectKey, new: Option<Shared>, version: u64) {
+        let change = self.write().deliver(key, new, version);
+        if let Some(change) = change {
+            self.tell(&change);
+        }
+    }
+
+    /// Takes the version up to which the watch has delivered everything.
+    pub(crate) fn reached(&self, position: u64) {
+        self.write().reached(position);
+    }
+
+    /// Takes the version of a list that was delivered.
+    pub(crate) fn listed(&self, position: u64) {
+        self.write().listed(position);
+    }
+
+    /// Takes an object from the answer of an own write. `is_selected`: true if the store's selectors select it.
+    pub(crate) fn written(&self, key: ObjectKey, object: Shared, is_selected: bool) {
+        self.write().written(key, object, is_selected);
+    }
+
+    /// Takes the deletion of an object by an own write, after which it is gone.
+    pub(crate) fn deleted(&self, key: ObjectKey, uid: &str) {
+        self.write().deleted(key, uid);
     }
 
     fn tell(&self, change: &AnyChange) {
@@ -234,6 +233,9 @@ impl AnyStore {
 }
 
 /// Store of a reflector. Cheap to clone; look-ups are logarithmic.
+///
+/// It shows what the watch has delivered, and writes by its clients ([`crate::Api::with_store`]) as soon as they are
+/// answered.
 pub struct Store<K> {
     store: AnyStore,
     kind: PhantomData<fn() -> K>,
@@ -294,6 +296,11 @@ impl<K: Readable> Store<K> {
         self.store.get(key).map(typed)
     }
 
+    /// Returns an object as the watch has delivered it: as other watchers may know it, without own writes since.
+    pub fn get_watched(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.store.get_watched(key).map(typed)
+    }
+
     /// Returns an object by namespace and name in any cluster (the first in key order).
     pub fn find(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
         self.store.find(namespace, name).map(typed)
@@ -322,7 +329,14 @@ impl<K: Readable> Store<K> {
         Index { store: self.clone(), position }
     }
 
-    /// Calls `handler` for every existing object, and for every change from now on, in order.
+    /// Calls `observer` for every shown object, and for every change of what is shown from now on. The store is locked
+    /// meanwhile, so that data derived by the observer agrees with it; the observer must not read it.
+    pub fn observe(&self, observer: impl Fn(&Change<K>) + Send + Sync + 'static) {
+        self.store.observe(Box::new(move |change| observer(&change.typed())));
+    }
+
+    /// Calls `handler` for every object that the watch has delivered, and for every change that it delivers from now
+    /// on, in order.
     pub fn subscribe(&self, handler: impl Fn(&Change<K>) + Send + Sync + 'static) {
         self.store.subscribe(Arc::new(move |change| handler(&change.typed())));
     }
@@ -388,7 +402,7 @@ mod tests {
     use crate::decode::PartialObject;
 
     fn new(cluster: &str) -> Store<PartialObject> {
-        Store::of(AnyStore::new(cluster))
+        Store::of(AnyStore::new(Selection::all(cluster)))
     }
 
     fn object(namespace: &str, name: &str, version: &str, label: &str) -> Arc<PartialObject> {
@@ -399,7 +413,8 @@ mod tests {
     }
 
     fn put(store: &Store<PartialObject>, cluster: &str, namespace: &str, name: &str, version: &str, label: &str) {
-        store.any().set(ObjectKey::new(cluster, namespace, name), Some(object(namespace, name, version, label)));
+        let object = object(namespace, name, version, label);
+        store.any().deliver(ObjectKey::new(cluster, namespace, name), Some(object), 0);
     }
 
     fn names(objects: &[Arc<PartialObject>]) -> Vec<&str> {
@@ -446,7 +461,7 @@ mod tests {
         put(&store, "garden", "x", "1", "4", "gcp");
         assert_eq!(names(&index.get("aws")), ["2"]);
         assert_eq!(names(&index.get("gcp")), ["1", "3"]);
-        store.any().set(ObjectKey::new("garden", "x", "3"), None);
+        store.any().deliver(ObjectKey::new("garden", "x", "3"), None, 0);
         assert_eq!((index.count("gcp"), index.count("aws"), index.count("none")), (1, 1, 0));
     }
 
@@ -464,8 +479,8 @@ mod tests {
         });
         put(&store, "garden", "x", "1", "1", "redelivered");
         put(&store, "garden", "x", "1", "2", "");
-        store.any().set(ObjectKey::new("garden", "x", "1"), None);
-        store.any().set(ObjectKey::new("garden", "x", "1"), None);
+        store.any().deliver(ObjectKey::new("garden", "x", "1"), None, 0);
+        store.any().deliver(ObjectKey::new("garden", "x", "1"), None, 0);
         assert_eq!(*seen.lock(), ["1 - 1", "1 1 2", "1 2 -"]);
     }
 }
