@@ -8,10 +8,10 @@
 //! component has code for an API server: both read and write through `controller`.
 //!
 //! **Tour.** [`gardenlet`] runs the flows of Shoots, watches their health, maintains the Seed; [`provider_local`]
-//! extension controllers, machine-controller-manager, node agents; `ledger` stores that include their own writes;
+//! extension controllers, machine-controller-manager, node agents; `draft` objects under change;
 //! `durations` durations of simulated work.
 
+mod draft;
 mod durations;
 pub mod gardenlet;
-mod ledger;
 pub mod provider_local;

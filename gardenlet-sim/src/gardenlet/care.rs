@@ -87,12 +87,12 @@ async fn pass(
     new.status.conditions = health.conditions;
     new.status.constraints = health.constraints;
     if new.status != shoot.status {
-        let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+        let api = gardenlet.shoots(&shoot.metadata.namespace);
         match api.update_status(&shoot, &new).await {
             // Retried after a conflict: the conflicting write may be one that does not trigger a check (a label).
             Err(error) if error.is_not_found() => {}
             result => {
-                gardenlet.remember(result?);
+                result?;
                 judged.lock().insert(key.name.clone(), now);
             }
         }

@@ -24,7 +24,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>, by_technical_id: Index<Shoot>
         let is_same = |old: &Arc<Worker>| old.status.in_place_updates == new.status.in_place_updates;
         if change.old.as_ref().is_some_and(is_same) { Vec::new() } else { vec![care_key(&change.key.namespace)] }
     });
-    controller.watch_store(gardenlet.stores.shoots.store(), |change: &Change<Shoot>| {
+    controller.watch_store(&gardenlet.stores.shoots, |change: &Change<Shoot>| {
         let Some(new) = change.new.as_ref().filter(|new| new.status.in_place_updates.is_some()) else {
             return Vec::new();
         };
@@ -51,7 +51,7 @@ async fn pass(gardenlet: &Gardenlet, shoots: &Index<Shoot>, key: &ObjectKey) -> 
     if !in_place::leave(&mut new, &worker) {
         return Ok(Requeue::OnChange);
     }
-    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    let api = gardenlet.shoots(&shoot.metadata.namespace);
     match api.update_status(&shoot, &new).await {
         // The controller retries after a conflict.
         Err(error) if error.is_not_found() => {}
@@ -62,7 +62,7 @@ async fn pass(gardenlet: &Gardenlet, shoots: &Index<Shoot>, key: &ObjectKey) -> 
 
 /// Updates the operation annotation after pools were removed from the status.
 pub(crate) async fn settle_operation(gardenlet: &Gardenlet, shoot: Shoot) -> Result<(), Error> {
-    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    let api = gardenlet.shoots(&shoot.metadata.namespace);
     let mut present = shoot;
     loop {
         let mut new = present.clone();

@@ -43,7 +43,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>, oldest: Oldest) {
     let api = Api::<ManagedSeed>::namespaced(&gardenlet.context, GARDEN, namespace::GARDEN);
     let seeds = controller.watch(api, ListOptions::default(), |change| vec![change.key.clone()]);
     let known = seeds.clone();
-    controller.watch_store(gardenlet.stores.shoots.store(), move |change| {
+    controller.watch_store(&gardenlet.stores.shoots, move |change| {
         let is_its_shoot = |seed: &ManagedSeed| seed.spec.shoot.as_ref().is_some_and(|it| *it.name == *change.key.name);
         let is_news = change.differs(|shoot| rules::waits_for("", "", Some(shoot)).is_none());
         let of_garden = is_news && *change.key.namespace == *namespace::GARDEN;
@@ -78,7 +78,7 @@ impl Deployer {
     async fn pass(&self, key: &ObjectKey) -> Result<Requeue, Error> {
         let Some(seed) = self.seeds.get(key) else { return Ok(Requeue::OnChange) };
         let name = seed.spec.shoot.as_ref().map_or("", |shoot| &shoot.name);
-        let shoot = self.gardenlet.stores.shoots.store().find(&seed.metadata.namespace, name);
+        let shoot = self.gardenlet.stores.shoots.find(&seed.metadata.namespace, name);
         let hosts = shoot
             .as_ref()
             .is_some_and(|shoot| shoot.spec.seed_name.as_deref() == Some(self.gardenlet.options.seed_name.as_str()));

@@ -16,7 +16,6 @@ mod copies;
 mod flow;
 mod in_place;
 mod installations;
-mod kept;
 mod managed_seed;
 mod oldest;
 mod readiness;
@@ -75,7 +74,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         let signals = Signals::default();
         let mut care = Controller::new("shoot-care", &context);
         let stores = Stores::new(&context, &options, &mut care, &signals);
-        let by_technical_id = stores.shoots.store().index(|shoot| {
+        let by_technical_id = stores.shoots.index(|shoot| {
             let id = &shoot.status.technical_id;
             if id.is_empty() { Vec::new() } else { vec![id.clone()] }
         });
@@ -93,7 +92,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         });
         context.tasks.spawn(in_place::run(gardenlet.clone(), by_technical_id.clone()));
         context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));
-        gardenlet.stores.shoots.store().synced().await;
+        gardenlet.stores.shoots.synced().await;
         gardenlet.stores.faults.synced().await;
         gardenlet.stores.timing.synced().await;
         gardenlet.stores.user_objects_are_synced().await;

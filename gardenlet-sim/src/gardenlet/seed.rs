@@ -102,7 +102,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
     let mut controller = Controller::new("seed", &gardenlet.context);
     controller.watch_store(&gardenlet.stores.seeds, |change| vec![change.key.clone()]);
     let key = garden_key("", &gardenlet.options.seed_name);
-    controller.watch_store(gardenlet.stores.shoots.store(), move |change| {
+    controller.watch_store(&gardenlet.stores.shoots, move |change| {
         // A Seed that is being deleted waits for the last of its Shoots.
         if change.new.is_none() { vec![key.clone()] } else { Vec::new() }
     });
@@ -242,7 +242,6 @@ async fn delete(gardenlet: &Gardenlet, seed: &Seed) -> Result<Requeue, Error> {
     let shoots: Vec<String> = gardenlet
         .stores
         .shoots
-        .store()
         .list()
         .iter()
         .filter(|shoot| responsible_seed(shoot) == Some(seed.metadata.name.as_str()))

@@ -23,7 +23,7 @@ use api::terrarium::{self, Fault};
 use apimachinery::Resource;
 use chrono::TimeDelta;
 use clock::TimerClass;
-use controller::{Api, Change, Controller, ListOptions, ObjectKey, Recorder, Store};
+use controller::{Api, Change, Controller, Error, ListOptions, ObjectKey, Recorder, Store};
 use domain::cloud_profile::Profiles;
 use domain::events;
 use domain::release::{NEWEST, Release};
@@ -37,7 +37,6 @@ use super::Options;
 use super::botanist::credentials::Credentials;
 use super::copies::Copies;
 use crate::durations::Durations;
-use crate::ledger::Ledger;
 
 /// A gardenlet process.
 #[derive(Debug)]
@@ -106,6 +105,34 @@ impl Gardenlet {
     /// Returns a client for objects of a shoot.
     pub(crate) fn shoot<K: Resource>(&self, technical_id: &str, namespace: &str) -> Api<K> {
         scoped(&self.context, technical_id, namespace)
+    }
+
+    /// Returns a client for Shoots, whose writes the local copy shows at once.
+    pub(crate) fn shoots(&self, namespace: &str) -> Api<Shoot> {
+        self.garden(namespace).with_store(&self.stores.shoots)
+    }
+
+    /// Returns an object of a cluster from the local copy.
+    pub(crate) fn known<K: Local>(&self, cluster: &str, namespace: &str, name: &str) -> Option<Arc<K>> {
+        K::store(&self.stores).get(&ObjectKey::new(cluster, namespace, name))
+    }
+
+    /// Returns an object of the garden that users write; from the server if `is_fresh`.
+    pub(crate) async fn read<K: Local>(
+        &self,
+        namespace: &str,
+        name: &str,
+        is_fresh: bool,
+    ) -> Result<Option<Arc<K>>, Error> {
+        if is_fresh {
+            return self.garden::<K>(namespace).get_shared(name).await;
+        }
+        Ok(self.known(GARDEN, namespace, name))
+    }
+
+    /// Creates or updates an object. Sends no request if the local copy equals `object`.
+    pub(crate) async fn apply<K: Local>(&self, api: &Api<K>, object: &K) -> Result<K, Error> {
+        api.with_store(K::store(&self.stores)).create_or_update(object).await
     }
 
     /// Returns the key of an object of the seed.
@@ -207,10 +234,11 @@ impl Profiles for &Stores {
     }
 }
 
-/// Local copies of objects.
+/// Local copies of objects. They show what the gardenlet writes through [`Gardenlet::apply`] and [`Gardenlet::shoots`]
+/// before the watch delivers it.
 #[derive(Clone, Debug)]
 pub(crate) struct Stores {
-    pub(crate) shoots: Ledger<Shoot>,
+    pub(crate) shoots: Store<Shoot>,
     pub(crate) seeds: Store<Seed>,
     pub(crate) projects: Store<Project>,
     pub(crate) cloud_profiles: Store<CloudProfile>,
@@ -237,17 +265,48 @@ pub(crate) struct Stores {
     /// Durations of simulated work.
     pub(crate) timing: Store<terrarium::Timing>,
     /// Copies of Shoots and what they refer to, for extensions.
-    pub(crate) clusters: Ledger<Cluster>,
+    pub(crate) clusters: Store<Cluster>,
     /// The logical clusters of Shoots.
-    pub(crate) shoot_clusters: Ledger<terrarium::Cluster>,
-    pub(crate) config_maps: Ledger<ConfigMap>,
-    pub(crate) secrets: Ledger<Secret>,
+    pub(crate) shoot_clusters: Store<terrarium::Cluster>,
+    pub(crate) config_maps: Store<ConfigMap>,
+    pub(crate) secrets: Store<Secret>,
     /// The landscape's own domains.
     pub(crate) domain_secrets: Store<Secret>,
-    pub(crate) internal_secrets: Ledger<InternalSecret>,
-    pub(crate) backup_entries: Ledger<BackupEntry>,
+    pub(crate) internal_secrets: Store<InternalSecret>,
+    pub(crate) backup_entries: Store<BackupEntry>,
     pub(crate) secret_bindings: Store<SecretBinding>,
     pub(crate) credentials_bindings: Store<CredentialsBinding>,
+}
+
+/// A kind of which the gardenlet has a local copy.
+pub(crate) trait Local: Resource {
+    /// Returns the local copy.
+    fn store(stores: &Stores) -> &Store<Self>;
+}
+
+macro_rules! local {
+    ($($kind:ty: $store:ident,)*) => {
+        $(impl Local for $kind {
+            fn store(stores: &Stores) -> &Store<Self> {
+                &stores.$store
+            }
+        })*
+    };
+}
+
+local! {
+    BackupEntry: backup_entries,
+    Cluster: clusters,
+    ConfigMap: config_maps,
+    CredentialsBinding: credentials_bindings,
+    DaemonSet: daemon_sets,
+    Deployment: deployments,
+    InternalSecret: internal_secrets,
+    Namespace: namespaces,
+    Secret: secrets,
+    SecretBinding: secret_bindings,
+    StatefulSet: stateful_sets,
+    terrarium::Cluster: shoot_clusters,
 }
 
 /// Returns the technical ID of the Shoot that an object of a seed or of a shoot belongs to.
@@ -301,7 +360,7 @@ impl Stores {
             })
         };
         Self {
-            shoots: Ledger::new(shoots),
+            shoots,
             seeds: care.store(
                 Api::all(context, GARDEN),
                 ListOptions {
@@ -331,13 +390,13 @@ impl Stores {
             nodes: owned(care, signals, Api::all(context, "*"), true),
             faults: care.store(Api::all(context, RUNTIME), ListOptions::default()),
             timing: care.store(Api::all(context, RUNTIME), ListOptions::default()),
-            clusters: Ledger::new(care.store(Api::all(context, seed), ListOptions::default())),
-            shoot_clusters: Ledger::new(care.store(Api::all(context, RUNTIME), ListOptions::default())),
-            config_maps: Ledger::new(care.store(Api::all(context, "*"), ListOptions::default())),
-            secrets: Ledger::new(care.store(Api::all(context, "*"), ListOptions::default())),
+            clusters: care.store(Api::all(context, seed), ListOptions::default()),
+            shoot_clusters: care.store(Api::all(context, RUNTIME), ListOptions::default()),
+            config_maps: care.store(Api::all(context, "*"), ListOptions::default()),
+            secrets: care.store(Api::all(context, "*"), ListOptions::default()),
             domain_secrets: care.store(Api::namespaced(context, GARDEN, "garden"), domain_secrets()),
-            internal_secrets: Ledger::new(care.store(Api::all(context, GARDEN), ListOptions::default())),
-            backup_entries: Ledger::new(care.store(Api::all(context, GARDEN), ListOptions::default())),
+            internal_secrets: care.store(Api::all(context, GARDEN), ListOptions::default()),
+            backup_entries: care.store(Api::all(context, GARDEN), ListOptions::default()),
             secret_bindings: care.store(Api::all(context, GARDEN), ListOptions::default()),
             credentials_bindings: care.store(Api::all(context, GARDEN), ListOptions::default()),
         }
@@ -345,8 +404,8 @@ impl Stores {
 
     /// Resolves once the stores of user-written objects are synced: then a missing object does not exist.
     pub(crate) async fn user_objects_are_synced(&self) {
-        self.config_maps.store().synced().await;
-        self.secrets.store().synced().await;
+        self.config_maps.synced().await;
+        self.secrets.synced().await;
         self.domain_secrets.synced().await;
         self.secret_bindings.synced().await;
         self.credentials_bindings.synced().await;

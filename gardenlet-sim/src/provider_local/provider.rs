@@ -25,13 +25,12 @@ use process::Context;
 
 use super::Options;
 use crate::durations::Durations;
-use crate::ledger::Ledger;
 
 /// Label of the Secrets that hold operating system configurations, in `kube-system` of a shoot.
 const OPERATING_SYSTEM_CONFIGS: &str = api::joined!(label::ROLE, "=", role::OPERATING_SYSTEM_CONFIG);
 
 /// Shoots by technical ID, with the version of the Cluster that each was read from.
-type Shoots = BTreeMap<String, (u64, Arc<Shoot>)>;
+type Shoots = BTreeMap<String, (String, Arc<Shoot>)>;
 
 /// A simulated provider.
 pub(super) struct Provider {
@@ -45,20 +44,14 @@ pub(super) struct Provider {
     /// Recorder of Events in the seed's cluster.
     pub(super) recorder: Recorder,
     pub(super) clusters: Store<Cluster>,
-    pub(super) deployment_store: Store<MachineDeployment>,
-    pub(super) set_store: Store<MachineSet>,
-    pub(super) machine_store: Store<Machine>,
-    pub(super) class_store: Store<MachineClass>,
-    pub(super) node_store: Store<Node>,
+    pub(super) deployments: Store<MachineDeployment>,
+    pub(super) sets: Store<MachineSet>,
+    pub(super) machines: Store<Machine>,
+    pub(super) classes: Store<MachineClass>,
+    pub(super) nodes: Store<Node>,
     pub(super) node_agent_secrets: Store<Secret>,
-    pub(super) deployments: Ledger<MachineDeployment>,
-    pub(super) sets: Ledger<MachineSet>,
-    pub(super) machines: Ledger<Machine>,
-    pub(super) classes: Ledger<MachineClass>,
-    pub(super) nodes: Ledger<Node>,
     /// Faults that are injected.
-    pub(super) faults: Ledger<Fault>,
-    pub(super) fault_store: Store<Fault>,
+    pub(super) faults: Store<Fault>,
     pub(super) timing_store: Store<terrarium::Timing>,
     durations: Durations,
     pub(super) pod_store: Store<Pod>,
@@ -83,12 +76,12 @@ impl Provider {
         let mut reflectors: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
         let everything = ListOptions::default();
         let clusters: Store<Cluster> = reflect(context, &seed, everything.clone(), &mut reflectors);
-        let deployment_store = reflect(context, &seed, everything.clone(), &mut reflectors);
-        let set_store = reflect(context, &seed, everything.clone(), &mut reflectors);
-        let machine_store = reflect(context, &seed, everything.clone(), &mut reflectors);
-        let class_store = reflect(context, &seed, everything.clone(), &mut reflectors);
-        let node_store: Store<Node> = reflect(context, "*", everything.clone(), &mut reflectors);
-        let nodes_by_address = node_store.index(|node: &Node| {
+        let deployments = reflect(context, &seed, everything.clone(), &mut reflectors);
+        let sets = reflect(context, &seed, everything.clone(), &mut reflectors);
+        let machines = reflect(context, &seed, everything.clone(), &mut reflectors);
+        let classes = reflect(context, &seed, everything.clone(), &mut reflectors);
+        let nodes: Store<Node> = reflect(context, "*", everything.clone(), &mut reflectors);
+        let nodes_by_address = nodes.index(|node: &Node| {
             let cluster = node.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
             node.status.addresses.iter().map(|address| place(cluster, &address.address)).collect()
         });
@@ -99,7 +92,7 @@ impl Provider {
             let node = Some(&pod.spec.node_name).filter(|node| !node.is_empty());
             node.map(|node| place(cluster, node)).into_iter().collect()
         });
-        let fault_store = reflect(context, cluster::RUNTIME, everything.clone(), &mut reflectors);
+        let faults = reflect(context, cluster::RUNTIME, everything.clone(), &mut reflectors);
         let timing_store = reflect(context, cluster::RUNTIME, everything, &mut reflectors);
         let selected = ListOptions::labelled(OPERATING_SYSTEM_CONFIGS);
         let node_agent_secrets = reflect(context, "*", selected, &mut reflectors);
@@ -118,24 +111,18 @@ impl Provider {
             release: GardenerVersion::parse(&context.identity.version)
                 .map_or(NEWEST, |version| version.served_release()),
             clusters,
-            deployments: Ledger::new(deployment_store.clone()),
-            sets: Ledger::new(set_store.clone()),
-            machines: Ledger::new(machine_store.clone()),
-            classes: Ledger::new(class_store.clone()),
-            nodes: Ledger::new(node_store.clone()),
-            faults: Ledger::new(fault_store.clone()),
-            fault_store,
+            faults,
             durations: Durations::new(context.random.clone(), &timing_store),
             timing_store,
             pod_store,
             claim_store,
             pods_by_node,
             nodes_by_address,
-            deployment_store,
-            set_store,
-            machine_store,
-            class_store,
-            node_store,
+            deployments,
+            sets,
+            machines,
+            classes,
+            nodes,
             node_agent_secrets,
             shoots,
             reflectors: Mutex::new(reflectors),
@@ -164,6 +151,16 @@ impl Provider {
         }
     }
 
+    /// Returns a client for the objects of a store of the seed, which shows its writes at once.
+    pub(super) fn api_of<K: Resource>(&self, store: &Store<K>) -> Api<K> {
+        self.seed_api("").with_store(store)
+    }
+
+    /// Returns a client for the Nodes of a shoot.
+    pub(super) fn node_api(&self, cluster: &str) -> Api<Node> {
+        Api::all(&self.context, cluster).with_store(&self.nodes)
+    }
+
     /// Returns the key of an object of the seed.
     pub(super) fn seed_key(&self, namespace: &str, name: &str) -> ObjectKey {
         ObjectKey { cluster: self.seed.clone(), namespace: namespace.into(), name: name.into() }
@@ -171,30 +168,21 @@ impl Provider {
 
     /// Returns the Shoot from the Cluster of a technical ID, as gardenlet wrote it last.
     pub(super) fn shoot(&self, technical_id: &str) -> Option<Arc<Shoot>> {
-        let stored = self.clusters.get(&self.seed_key("", technical_id));
+        let stored = self.clusters.get(&self.seed_key("", technical_id))?;
+        let version = &stored.metadata.resource_version;
         let mut shoots = self.shoots.lock();
-        let Some(stored) = stored else { return shoots.get(technical_id).map(|(_, shoot)| shoot.clone()) };
-        match shoots.get(technical_id) {
-            Some((read, shoot)) if *read >= version(&stored) => Some(shoot.clone()),
-            _ => {
-                let shoot: Arc<Shoot> = Arc::new(serde_json::from_str(stored.spec.shoot.0.text()).ok()?);
-                shoots.insert(technical_id.to_owned(), (version(&stored), shoot.clone()));
-                Some(shoot)
-            }
+        if let Some((_, shoot)) = shoots.get(technical_id).filter(|(read, _)| read == version) {
+            return Some(shoot.clone());
         }
+        let shoot: Arc<Shoot> = Arc::new(serde_json::from_str(stored.spec.shoot.0.text()).ok()?);
+        shoots.insert(technical_id.to_owned(), (version.clone(), shoot.clone()));
+        Some(shoot)
     }
 
     /// Reads the Cluster from the server. A request may arrive before the change of the Cluster that it is about, since
     /// kinds are watched independently.
     pub(super) async fn refresh_shoot(&self, technical_id: &str) -> Result<(), Error> {
-        let Some(cluster) = self.seed_api::<Cluster>("").get_shared(technical_id).await? else { return Ok(()) };
-        let mut shoots = self.shoots.lock();
-        if shoots.get(technical_id).is_some_and(|(read, _)| *read == version(&cluster)) {
-            return Ok(());
-        }
-        let Ok(shoot) = Shoot::read(cluster.spec.shoot.0.text().as_bytes()) else { return Ok(()) };
-        shoots.insert(technical_id.to_owned(), (version(&cluster), Arc::new(shoot)));
-        Ok(())
+        self.api_of(&self.clusters).get_shared(technical_id).await.map(drop)
     }
 
     /// True if a Node of a cluster has an address.
@@ -211,11 +199,6 @@ impl Provider {
 /// Returns an index key for a name in a cluster.
 pub(super) fn place(cluster: &str, name: &str) -> String {
     format!("{cluster}/{name}")
-}
-
-/// Returns the resource version as a number. Versions of one server are revisions of its log and can be compared.
-fn version(cluster: &Cluster) -> u64 {
-    cluster.metadata.resource_version.parse().unwrap_or_default()
 }
 
 fn reflect<K: Resource>(

@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 
 use super::extensions::{self, Extension, has_work};
 use super::provider::Provider;
-use crate::ledger::{Draft, Ledger};
+use crate::draft::Draft;
 
 /// State of the Worker controller between passes.
 #[derive(Debug, Default)]
@@ -46,16 +46,16 @@ pub(super) fn start(provider: &Arc<Provider>) {
         busy.map(|worker| ObjectKey::of(seed, &**worker)).collect::<Vec<_>>()
     };
     let of = workers.clone();
-    controller.watch_store(&provider.deployment_store, move |change| {
+    controller.watch_store(&provider.deployments, move |change| {
         // Machines that replace deleted ones complete a manual update, as selected nodes do.
         let workers = of.list_in(&change.key.cluster, &change.key.namespace);
         let concerned = workers.iter().filter(|worker| has_work(&***worker) || has_manual_pools(worker));
         concerned.map(|worker| ObjectKey::of(&change.key.cluster, &**worker)).collect()
     });
     let of = workers.clone();
-    controller.watch_store(&provider.set_store, move |change| busy(&of, &change.key.cluster, &change.key.namespace));
+    controller.watch_store(&provider.sets, move |change| busy(&of, &change.key.cluster, &change.key.namespace));
     let of = workers.clone();
-    controller.watch_store(&provider.machine_store, move |change| {
+    controller.watch_store(&provider.machines, move |change| {
         let (seed, namespace) = (&*change.key.cluster, &*change.key.namespace);
         if change.new.is_none() {
             return busy(&of, seed, namespace);
@@ -66,7 +66,7 @@ pub(super) fn start(provider: &Arc<Provider>) {
         workers.iter().filter(|worker| has_manual_pools(worker)).map(|worker| ObjectKey::of(seed, &**worker)).collect()
     });
     let of = workers.clone();
-    controller.watch_store(&provider.class_store, move |change| {
+    controller.watch_store(&provider.classes, move |change| {
         if change.new.is_some() {
             return Vec::new();
         }
@@ -75,31 +75,30 @@ pub(super) fn start(provider: &Arc<Provider>) {
     let of = workers.clone();
     controller.watch_store(&provider.clusters, move |change| busy(&of, &change.key.cluster, &change.key.name));
 
-    let ledger = Ledger::new(workers);
     let memory = Arc::new(Memory::default());
     let provider = provider.clone();
     let tasks = provider.context.tasks.clone();
     tasks.spawn(controller.run(5, move |key| {
-        let (provider, ledger, memory) = (provider.clone(), ledger.clone(), memory.clone());
-        async move { reconcile(&provider, &ledger, &memory, &key).await }
+        let (provider, workers, memory) = (provider.clone(), workers.clone(), memory.clone());
+        async move { reconcile(&provider, &workers, &memory, &key).await }
     }));
 }
 
 async fn reconcile(
     provider: &Provider,
-    ledger: &Ledger<Worker>,
+    workers: &Store<Worker>,
     memory: &Memory,
     key: &ObjectKey,
 ) -> Result<Requeue, Error> {
     let has_work = |worker: &Arc<Worker>| {
         has_work(&**worker) || is_updated_by_hand(provider, worker) || has_unrecorded_update(provider, worker)
     };
-    let Some(stored) = ledger.get(key).filter(has_work) else { return Ok(Requeue::OnChange) };
-    let api = provider.seed_api::<Worker>(&key.namespace);
+    let Some(stored) = workers.get(key).filter(has_work) else { return Ok(Requeue::OnChange) };
+    let api = provider.api_of(workers);
     let now = provider.context.clock.now();
     let is_ordered = stored.metadata.annotations.contains_key(annotation::OPERATION);
     let mut draft = Draft::new(stored);
-    extensions::begin(&mut draft, ledger, &api, &key.cluster, now).await?;
+    extensions::begin(&mut draft, &api, now).await?;
     if is_ordered {
         provider.refresh_shoot(&key.namespace).await?;
     }
@@ -107,7 +106,7 @@ async fn reconcile(
         if delete_machines(provider, &key.namespace).await? {
             let finalizer = draft.get().finalizer();
             draft.edit().metadata.finalizers.retain(|present| *present != finalizer);
-            draft.save(ledger, &api, &key.cluster).await?;
+            draft.save(&api).await?;
         }
         return Ok(Requeue::OnChange);
     }
@@ -124,7 +123,7 @@ async fn reconcile(
     deploy_classes(provider, &wanted).await?;
     deploy_machine_deployments(provider, &wanted, is_hibernated).await?;
     list_machine_deployments(memory, &mut draft, &wanted, now);
-    draft.save(ledger, &api, &key.cluster).await?;
+    draft.save(&api).await?;
 
     match wait(provider, &key.namespace, &wanted, is_hibernated) {
         Wait::Waiting(reason) => {
@@ -143,7 +142,7 @@ async fn reconcile(
             extensions::succeed(&mut draft, now);
         }
     }
-    draft.save(ledger, &api, &key.cluster).await?;
+    draft.save(&api).await?;
     Ok(Requeue::OnChange)
 }
 
@@ -162,12 +161,12 @@ async fn deploy_classes(provider: &Provider, wanted: &[DesiredDeployment<'_>]) -
     for wanted in wanted {
         let class = wanted.machine_class();
         let namespace = &class.metadata.namespace;
-        let api = provider.seed_api::<MachineClass>(namespace);
+        let api = provider.api_of(&provider.classes);
         let key = provider.seed_key(namespace, &class.metadata.name);
         if let Some(stored) = provider.classes.get(&key) {
             let mut new = class;
             new.metadata = stored.metadata.clone();
-            provider.classes.save(&api, &provider.seed, &stored, &new).await?;
+            api.update(&stored, &new).await?;
             continue;
         }
         let mut metadata = ObjectMeta::named(namespace, &class.metadata.name);
@@ -176,7 +175,7 @@ async fn deploy_classes(provider: &Provider, wanted: &[DesiredDeployment<'_>]) -
         let data = BTreeMap::from([("userData".to_owned(), ByteString(user_data.into_bytes()))]);
         let secret = Secret { metadata, data, r#type: "Opaque".to_owned(), ..Secret::default() };
         provider.seed_api::<Secret>(namespace).create_or_update(&secret).await?;
-        provider.classes.create(&api, &provider.seed, &class).await?;
+        api.create(&class).await?;
     }
     Ok(())
 }
@@ -188,7 +187,7 @@ async fn deploy_machine_deployments(
 ) -> Result<(), Error> {
     let Some(first) = wanted.first() else { return Ok(()) };
     let namespace = &first.worker.metadata.namespace;
-    let api = provider.seed_api::<MachineDeployment>(namespace);
+    let api = provider.api_of(&provider.deployments);
     let existing = provider.deployments.list_in(&provider.seed, namespace);
     let situation = Situation {
         hibernated: is_hibernated,
@@ -207,8 +206,8 @@ async fn deploy_machine_deployments(
         .replicas();
         let new = wanted.machine_deployment(stored.map(|stored| &**stored), replicas);
         match stored {
-            Some(stored) => drop(provider.deployments.save(&api, &provider.seed, stored, &new).await?),
-            None => drop(provider.deployments.create(&api, &provider.seed, &new).await?),
+            Some(stored) => drop(api.update(stored, &new).await?),
+            None => drop(api.create(&new).await?),
         }
     }
     Ok(())
@@ -343,7 +342,7 @@ fn has_unrecorded_update(provider: &Provider, worker: &Worker) -> bool {
 async fn clean_up(provider: &Provider, namespace: &str, wanted: &[DesiredDeployment<'_>]) -> Result<bool, Error> {
     let names: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
     let classes: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.class_name.as_str()).collect();
-    let api = provider.seed_api::<MachineDeployment>(namespace);
+    let api = provider.api_of(&provider.deployments);
     let mut is_done = true;
     for deployment in provider.deployments.list_in(&provider.seed, namespace) {
         if names.contains(deployment.metadata.name.as_str()) {
@@ -351,7 +350,7 @@ async fn clean_up(provider: &Provider, namespace: &str, wanted: &[DesiredDeploym
         }
         is_done = false;
         if !deployment.metadata.is_being_deleted() {
-            provider.deployments.delete(&api, &provider.seed, &deployment).await?;
+            api.delete_object(&deployment, false, None).await?;
         }
     }
     for class in provider.classes.list_in(&provider.seed, namespace) {
@@ -367,7 +366,7 @@ async fn delete_class(provider: &Provider, class: &Arc<MachineClass>) -> Result<
         return Ok(());
     }
     let namespace = &class.metadata.namespace;
-    provider.classes.delete(&provider.seed_api(namespace), &provider.seed, class).await?;
+    provider.api_of(&provider.classes).delete_object(class, false, None).await?;
     match provider.seed_api::<Secret>(namespace).delete(&class.metadata.name, &DeleteOptions::default()).await {
         Err(error) if !error.is_not_found() => Err(error),
         _ => Ok(()),
@@ -384,7 +383,7 @@ async fn delete_machines(provider: &Provider, namespace: &str) -> Result<bool, E
     }
     force_deletion(provider, namespace).await?;
     for deployment in deployments.iter().filter(|deployment| !deployment.metadata.is_being_deleted()) {
-        provider.deployments.delete(&provider.seed_api(namespace), &provider.seed, deployment).await?;
+        provider.api_of(&provider.deployments).delete_object(deployment, false, None).await?;
     }
     for class in &classes {
         delete_class(provider, class).await?;
@@ -394,11 +393,11 @@ async fn delete_machines(provider: &Provider, namespace: &str) -> Result<bool, E
 
 /// Marks all Machines for a forced drain.
 async fn force_deletion(provider: &Provider, namespace: &str) -> Result<(), Error> {
-    let api = provider.seed_api::<Machine>(namespace);
+    let api = provider.api_of(&provider.machines);
     for machine in provider.machines.list_in(&provider.seed, namespace) {
         let mut new = (*machine).clone();
         new.metadata.labels.insert(label::MACHINE_FORCE_DELETION.to_owned(), "True".to_owned());
-        provider.machines.save(&api, &provider.seed, &machine, &new).await?;
+        api.update(&machine, &new).await?;
     }
     Ok(())
 }

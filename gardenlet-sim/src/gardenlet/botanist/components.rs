@@ -123,7 +123,7 @@ impl Botanist {
         }
     }
 
-    /// Writes an object, unless the local copy equals it, and stores its generation.
+    /// Writes an object, unless the local copy equals it.
     async fn write<K: Workload>(
         &self,
         api: &controller::Api<K>,
@@ -138,9 +138,7 @@ impl Botanist {
         {
             return Ok(());
         }
-        let stored = self.apply(api, wanted).await?;
-        let place = (metadata.namespace.clone(), metadata.name.clone());
-        self.run().generations.insert(place, stored.metadata().generation);
+        self.apply(api, wanted).await?;
         Ok(())
     }
 
@@ -231,14 +229,13 @@ impl Botanist {
         let stores = &self.gardenlet.stores;
         let in_shoot = || controller::ObjectKey::new(&self.technical_id, "kube-system", name);
         let in_seed = || self.gardenlet.seed_key(&self.technical_id, name);
-        let (namespace, state) = match component.kind() {
-            Kind::ControlPlane => (self.technical_id.as_str(), stores.deployments.get(&in_seed()).map(|o| o.state())),
-            Kind::Etcd => (self.technical_id.as_str(), stores.stateful_sets.get(&in_seed()).map(|o| o.state())),
-            Kind::System => ("kube-system", stores.deployments.get(&in_shoot()).map(|o| o.state())),
-            Kind::EveryNode => ("kube-system", stores.daemon_sets.get(&in_shoot()).map(|o| o.state())),
+        let state = match component.kind() {
+            Kind::ControlPlane => stores.deployments.get(&in_seed()).map(|object| object.state()),
+            Kind::Etcd => stores.stateful_sets.get(&in_seed()).map(|object| object.state()),
+            Kind::System => stores.deployments.get(&in_shoot()).map(|object| object.state()),
+            Kind::EveryNode => stores.daemon_sets.get(&in_shoot()).map(|object| object.state()),
         };
-        let written = self.run().generations.get(&(namespace.to_owned(), name.to_owned())).copied();
-        state.is_some_and(|state| state.generation >= written.unwrap_or_default() && state.is_rolled_out())
+        state.is_some_and(|state| state.is_rolled_out())
     }
 
     pub(crate) async fn destroy_components(&self, components: &[Component]) -> Result<(), Failure> {

@@ -35,8 +35,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::flow::effect::Effect;
 use super::flow::{Facts, Task};
-use super::kept::Kept;
-use super::shared::{Gardenlet, RUNTIME};
+use super::shared::{Gardenlet, Local, RUNTIME};
 use dns::Domains;
 
 /// One run for one Shoot.
@@ -65,10 +64,6 @@ pub(crate) struct Botanist {
 /// State that the tasks of a run share.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    /// Generation of each component's object after its last write, by namespace and name.
-    pub(crate) generations: BTreeMap<(String, String), i64>,
-    /// Extension objects that were written, by kind and name.
-    pub(crate) written: BTreeMap<(&'static str, String), extensions::Written>,
     /// Keys of the pools' operating system configurations.
     pub(crate) osc_keys: BTreeMap<String, OscKeys>,
     /// `machineDeploymentsLastUpdateTime` before the Worker was written, Go's zero time if it was not set; absent if
@@ -286,12 +281,12 @@ impl Botanist {
     }
 
     /// Creates or updates an object, unless it already has the desired state.
-    pub(crate) async fn apply<K: Kept>(&self, api: &Api<K>, object: &K) -> Result<Arc<K>, Failure> {
+    pub(crate) async fn apply<K: Local>(&self, api: &Api<K>, object: &K) -> Result<K, Failure> {
         Ok(self.gardenlet.apply(api, object).await?)
     }
 
     /// Returns an object of the garden that users write.
-    pub(crate) async fn read<K: Kept>(&self, namespace: &str, name: &str) -> Result<Option<Arc<K>>, Failure> {
+    pub(crate) async fn read<K: Local>(&self, namespace: &str, name: &str) -> Result<Option<Arc<K>>, Failure> {
         Ok(self.gardenlet.read(namespace, name, self.follows_change).await?)
     }
 

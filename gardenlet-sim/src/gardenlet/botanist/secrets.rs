@@ -14,8 +14,7 @@ use controller::Patch;
 use domain::last_operation::{OperationType, last_operation};
 use serde_json::json;
 
-use super::super::kept::Kept;
-use super::super::shared::GARDEN;
+use super::super::shared::{GARDEN, Local};
 use super::{Botanist, Failure, delete};
 
 impl Botanist {
@@ -116,7 +115,7 @@ impl Botanist {
     }
 
     /// Returns an object that `spec.resources` names.
-    async fn referenced<K: Kept>(&self, name: &str) -> Result<Arc<K>, Failure> {
+    async fn referenced<K: Local>(&self, name: &str) -> Result<Arc<K>, Failure> {
         let namespace = &self.shoot.metadata.namespace;
         match self.read(namespace, name).await? {
             Some(object) => Ok(object),
@@ -164,8 +163,8 @@ impl Botanist {
                 "observedGeneration": stored.metadata.generation,
                 "seedName": self.seed.metadata.name,
             } });
-            let written = api.patch_subresource(&stored.metadata.name, "status", &Patch::Merge(status)).await?;
-            BackupEntry::remember(&self.gardenlet.stores, GARDEN, &Arc::new(written));
+            let api = api.with_store(&self.gardenlet.stores.backup_entries);
+            api.patch_subresource(&stored.metadata.name, "status", &Patch::Merge(status)).await?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! A run's writes to the Shoot itself: identity, addresses, networks, finished tasks.
 
 use api::constants::annotation;
-use api::core::{NetworkingStatus, Shoot, ShootAdvertisedAddress};
+use api::core::{NetworkingStatus, ShootAdvertisedAddress};
 use controller::Patch;
 use serde_json::{Value, json};
 
@@ -11,10 +11,9 @@ use super::{Botanist, Failure};
 impl Botanist {
     /// Patches the Shoot's status without a precondition: these fields have no other writer.
     pub(crate) async fn patch_status(&self, status: Value) -> Result<(), Failure> {
-        let api = self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace);
+        let api = self.gardenlet.shoots(&self.shoot.metadata.namespace);
         let patch = Patch::Merge(json!({ "status": status }));
-        let written = api.patch_subresource(&self.shoot.metadata.name, "status", &patch).await?;
-        self.gardenlet.remember(written);
+        api.patch_subresource(&self.shoot.metadata.name, "status", &patch).await?;
         Ok(())
     }
 
@@ -129,8 +128,7 @@ impl Botanist {
         if present.is_none_or(|present| present.metadata.generation == self.shoot.metadata.generation) {
             let value = annotations.remove(annotation::SHOOT_TASKS).map_or(Value::Null, Value::String);
             let patch = Patch::Merge(json!({ "metadata": { "annotations": { annotation::SHOOT_TASKS: value } } }));
-            let api = self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace);
-            self.gardenlet.remember(api.patch(&self.shoot.metadata.name, &patch).await?);
+            self.gardenlet.shoots(&self.shoot.metadata.namespace).patch(&self.shoot.metadata.name, &patch).await?;
         }
         self.run().finished_tasks_written = count;
         Ok(())

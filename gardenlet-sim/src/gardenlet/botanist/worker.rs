@@ -2,7 +2,7 @@
 //! The Worker object, and the tasks that wait for nodes.
 
 use api::constants::{annotation, label, operation};
-use api::core::{MachineType, Shoot, Worker as Pool};
+use api::core::{MachineType, Worker as Pool};
 use api::extensions::{
     ClusterAutoscalerOptions, DataVolume, MachineImage, NodeTemplate, Volume, Worker, WorkerPool, WorkerSpec,
 };
@@ -155,15 +155,9 @@ impl Botanist {
         let Some(before) = self.run().machine_deployments_before else { return Ok(()) };
         let name = &self.shoot.metadata.name;
         let key = self.gardenlet.seed_key(&self.technical_id, name);
-        let written = self.run().written.get(&("Worker", name.clone())).cloned();
         let store = &self.gardenlet.stores.workers;
         let listed = || {
             let worker = store.get(&key)?;
-            if let Some(written) = &written
-                && worker.metadata.annotation(annotation::TIMESTAMP) != written.timestamp.as_deref()
-            {
-                return None;
-            }
             let updated = worker.status.machine_deployments_last_update_time?;
             // Times have whole seconds: two deployments within one second are distinguished by readiness.
             let is_ready = worker.status.observed_generation == worker.metadata.generation
@@ -187,7 +181,7 @@ impl Botanist {
         if self.shoot.status.in_place_updates.is_none() && !is_forced {
             return Ok(());
         }
-        let api = self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace);
+        let api = self.gardenlet.shoots(&self.shoot.metadata.namespace);
         loop {
             let present = api.get(&self.shoot.metadata.name).await?;
             let mut new = present.clone();

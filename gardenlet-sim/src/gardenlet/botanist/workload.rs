@@ -8,10 +8,10 @@ use apimachinery::Resource;
 use apimachinery::meta::TextMap;
 use domain::care::components;
 
-use super::super::kept::Kept;
+use super::super::shared::Local;
 
 /// Comparison and state of Deployments, StatefulSets and DaemonSets.
-pub(crate) trait Workload: Kept {
+pub(crate) trait Workload: Local {
     /// True if the stored object has the desired state `wanted`.
     fn says(&self, wanted: &Self) -> bool;
     /// Returns the progress of the object.

@@ -19,7 +19,7 @@ use domain::reconcile::{self, Enqueue, GardenletSettings, NextSync, SKIPPED_SHOO
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::shared::{GARDEN, Gardenlet, garden_key};
+use super::shared::{Gardenlet, garden_key};
 
 /// Delay of a Shoot whose Seed is not ready.
 const SEED_NOT_READY: TimeDelta = TimeDelta::seconds(15);
@@ -35,7 +35,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
     let mut controller = Controller::new("shoot", &gardenlet.context);
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
     let queue = controller.queue();
-    controller.watch_store(gardenlet.stores.shoots.store(), {
+    controller.watch_store(&gardenlet.stores.shoots, {
         let seen = seen.clone();
         move |change| {
             let Some(new) = &change.new else {
@@ -70,13 +70,6 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
 }
 
 impl Gardenlet {
-    /// Stores a Shoot as a write returned it: a run that reads the local copy must not see the earlier state.
-    pub(crate) fn remember(&self, written: Shoot) -> Arc<Shoot> {
-        let written = Arc::new(written);
-        self.stores.shoots.remember(GARDEN, &written);
-        written
-    }
-
     /// Returns the settings for schedules of Shoots, with the current state of the Seed.
     pub(crate) fn settings(&self) -> GardenletSettings {
         let config = &self.options.config;
@@ -145,7 +138,7 @@ async fn skip(gardenlet: &Gardenlet, shoot: &Shoot, key: &ObjectKey, requeue: Ne
 
 /// Marks operations that an earlier gardenlet process left unfinished as aborted.
 pub(crate) async fn abort_stuck_operations(gardenlet: &Gardenlet) -> Result<(), Error> {
-    for shoot in gardenlet.stores.shoots.store().list() {
+    for shoot in gardenlet.stores.shoots.list() {
         let is_ours = responsible_seed(&shoot) == Some(gardenlet.options.seed_name.as_str());
         let is_stuck = shoot
             .status
@@ -154,7 +147,7 @@ pub(crate) async fn abort_stuck_operations(gardenlet: &Gardenlet) -> Result<(), 
             .is_some_and(|operation| operation.state == operation_state::PROCESSING);
         if is_ours && is_stuck {
             let patch = Patch::Merge(json!({ "status": { "lastOperation": { "state": "Aborted" } } }));
-            let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+            let api = gardenlet.shoots(&shoot.metadata.namespace);
             match api.patch_subresource(&shoot.metadata.name, "status", &patch).await {
                 Err(error) if !error.is_not_found() => return Err(error),
                 _ => {}
@@ -171,9 +164,7 @@ async fn ensure_finalizer(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<(), Er
     }
     let mut new = shoot.clone();
     new.metadata.finalizers.push(finalizer::GARDENER.to_owned());
-    let written = gardenlet.garden::<Shoot>(&shoot.metadata.namespace).update(shoot, &new).await?;
-    gardenlet.remember(written);
-    Ok(())
+    gardenlet.shoots(&shoot.metadata.namespace).update(shoot, &new).await.map(drop)
 }
 
 /// Returns the current instant in whole seconds, as the status has it.

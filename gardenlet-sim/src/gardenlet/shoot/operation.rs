@@ -31,7 +31,6 @@ use super::super::configuration::NODE_AGENT_AUTHORIZER;
 use super::super::copies::copied_tree;
 use super::super::flow::run::{Ended, Progress};
 use super::super::flow::{self, Facts, Plan, Task};
-use super::super::kept::Kept;
 use super::super::shared::{GARDEN, Gardenlet, garden_key};
 use super::{SEED_NOT_READY, now};
 
@@ -123,7 +122,7 @@ async fn finalize(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<Requeue, Error
             _ => {}
         }
     }
-    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    let api = gardenlet.shoots(&shoot.metadata.namespace);
     let Some(present) = api.get_opt(&shoot.metadata.name).await? else { return Ok(Requeue::OnChange) };
     let mut new = present.clone();
     new.metadata.finalizers.retain(|finalizer| finalizer != finalizer::GARDENER);
@@ -153,7 +152,7 @@ async fn run(
     let follows_change = operation != OperationType::Reconcile
         || shoot.metadata.generation != shoot.status.observed_generation
         || shoot.metadata.annotations.contains_key(annotation::OPERATION);
-    let shoot = gardenlet.remember(start(gardenlet, shoot, operation, &surroundings).await?);
+    let shoot = Arc::new(start(gardenlet, shoot, operation, &surroundings).await?);
     let botanist = match prepare(gardenlet, &shoot, operation, &surroundings, follows_change).await {
         Ok(botanist) => botanist,
         Err(error) => {
@@ -186,7 +185,7 @@ async fn run(
         Outcome::Success => {
             let (reason, message) = operation.success_event();
             gardenlet.recorder.publish_action(&about, EventType::Normal, reason, action(operation), message).await?;
-            let new = gardenlet.remember(succeed(gardenlet, &shoot, operation, &botanist).await?);
+            let new = succeed(gardenlet, &shoot, operation, &botanist).await?;
             if operation == OperationType::Delete {
                 botanist.destroy_project_secrets().await.map_err(|error| Error::Failed(error.to_string()))?;
                 return finalize(gardenlet, &new).await;
@@ -270,7 +269,7 @@ async fn start(
         // A local copy may lag behind an operation that has already begun: the version prevents a second start.
         patch["metadata"] = json!({ "resourceVersion": shoot.metadata.resource_version });
     }
-    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    let api = gardenlet.shoots(&shoot.metadata.namespace);
     let started = api.patch_subresource(&shoot.metadata.name, "status", &Patch::Merge(patch)).await?;
     if begun.is_empty() {
         return Ok(started);
@@ -317,7 +316,7 @@ async fn remove_operations(gardenlet: &Gardenlet, shoot: Shoot, asked: &str, beg
     let mut left = annotations::operations(asked);
     left.retain(|operation| !begun.contains(operation));
     let left = (!left.is_empty()).then(|| annotations::join_operations(&left));
-    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    let api = gardenlet.shoots(&shoot.metadata.namespace);
     let mut present = shoot;
     loop {
         if present.metadata.annotation(annotation::OPERATION) != Some(asked) {
@@ -481,10 +480,9 @@ fn forget(errors: &mut Vec<LastError>, succeeded: &[&str]) {
 }
 
 pub(super) async fn write_status(gardenlet: &Gardenlet, shoot: &Shoot, status: Value) -> Result<(), Error> {
-    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    let api = gardenlet.shoots(&shoot.metadata.namespace);
     let patch = Patch::Merge(json!({ "status": status }));
-    gardenlet.remember(api.patch_subresource(&shoot.metadata.name, "status", &patch).await?);
-    Ok(())
+    api.patch_subresource(&shoot.metadata.name, "status", &patch).await.map(drop)
 }
 
 /// Writes the success of an operation; returns the written Shoot.
@@ -494,17 +492,15 @@ async fn succeed(
     operation: OperationType,
     botanist: &Botanist,
 ) -> Result<Shoot, Error> {
-    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
-    let mut known = gardenlet.stores.shoots.get(&garden_key(&shoot.metadata.namespace, &shoot.metadata.name));
+    let api = gardenlet.shoots(&shoot.metadata.namespace);
+    let key = garden_key(&shoot.metadata.namespace, &shoot.metadata.name);
     loop {
-        // The local copy may lag behind writes of others: then the server rejects its version. It includes the run's
-        // own writes, or nothing would be written if the Shoot has succeeded before.
-        let present = match known.take() {
-            Some(known) => (*known).clone(),
-            None => api.get(&shoot.metadata.name).await?,
+        let present = match gardenlet.stores.shoots.get(&key) {
+            Some(present) => present,
+            None => api.get(&shoot.metadata.name).await?.into(),
         };
         let now = now(gardenlet);
-        let mut new = present.clone();
+        let mut new = Shoot::clone(&present);
         let status = &mut new.status;
         status.last_operation =
             Some(last_operation(operation, operation_state::SUCCEEDED, 100, operation.succeeded(), now));
@@ -525,7 +521,8 @@ async fn succeed(
             }
         }
         match api.update_status(&present, &new).await {
-            Err(error) if error.is_conflict() => {}
+            // The local copy lags behind a write of others.
+            Err(error) if error.is_conflict() => drop(api.get_shared(&shoot.metadata.name).await?),
             result => return result,
         }
     }
@@ -590,29 +587,18 @@ pub(crate) async fn sync_cluster(gardenlet: &Gardenlet, shoot: &Shoot) -> Result
 /// few words of the Shoot differ: their texts are compared and written as a whole, without parsing them on either side.
 async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surroundings) -> Result<(), Error> {
     let name = &shoot.status.technical_id;
-    let clusters = gardenlet.seed::<Cluster>("");
+    let clusters = gardenlet.seed::<Cluster>("").with_store(&gardenlet.stores.clusters);
     let (cloud_profile, seed) = surroundings.copies.clone();
     let spec = ClusterSpec { cloud_profile, seed: Some(seed), shoot: RawExtension::from(copied_tree(shoot)) };
-    let mut known = gardenlet.known::<Cluster>(&gardenlet.seed_cluster, "", name);
-    loop {
-        let stored = match known.take() {
-            Some(known) => Some(known),
-            None => clusters.get_shared(name).await?,
-        };
-        let written = match stored {
-            None => clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec: spec.clone() }).await?,
-            Some(stored) if stored.spec == spec => return Ok(()),
-            Some(stored) => {
-                let new = Cluster { metadata: stored.metadata.clone(), spec: spec.clone() };
-                match clusters.replace(&new).await {
-                    // The local copy lagged behind.
-                    Err(error) if error.is_conflict() || error.is_not_found() => continue,
-                    result => result?,
-                }
-            }
-        };
-        Cluster::remember(&gardenlet.stores, &gardenlet.seed_cluster, &Arc::new(written));
-        return Ok(());
+    let stored = match gardenlet.known::<Cluster>(&gardenlet.seed_cluster, "", name) {
+        // The local copy may not be complete yet.
+        None => clusters.get_shared(name).await?,
+        known => known,
+    };
+    match stored {
+        None => clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec }).await.map(drop),
+        Some(stored) if stored.spec == spec => Ok(()),
+        Some(stored) => clusters.replace(&Cluster { metadata: stored.metadata.clone(), spec }).await.map(drop),
     }
 }
 

@@ -16,11 +16,11 @@ use api::extensions::{
 use apimachinery::Resource;
 use apimachinery::meta::{ObjectMeta, Time};
 use chrono::{DateTime, Utc};
-use controller::{Api, Controller, Error, ListOptions, ObjectKey, Requeue};
+use controller::{Api, Controller, Error, ListOptions, ObjectKey, Requeue, Store};
 use domain::rollout::Parameter;
 
 use super::provider::Provider;
-use crate::ledger::{Draft, Ledger};
+use crate::draft::Draft;
 
 /// Common interface of the extension kinds.
 pub(super) trait Extension: Resource {
@@ -129,10 +129,9 @@ fn start_kind<K: Extension>(provider: &Arc<Provider>, name: &'static str) {
     controller.watch_store(&provider.clusters, |_| Vec::new());
     // Watched so that durations are known before an operation begins.
     controller.watch_store(&provider.timing_store, |_| Vec::new());
-    let ledger = Ledger::new(store);
     let provider = provider.clone();
     let tasks = provider.context.tasks.clone();
-    tasks.spawn(controller.run(5, move |key| reconcile(provider.clone(), ledger.clone(), key)));
+    tasks.spawn(controller.run(5, move |key| reconcile(provider.clone(), store.clone(), key)));
 }
 
 /// True if the controller has to act: an operation is requested or unfinished, or the object is being deleted.
@@ -148,9 +147,9 @@ pub(super) fn has_work<K: Extension>(object: &K) -> bool {
     }
 }
 
-async fn reconcile<K: Extension>(provider: Arc<Provider>, ledger: Ledger<K>, key: ObjectKey) -> Result<Requeue, Error> {
-    let Some(stored) = ledger.get(&key).filter(|object| has_work(&**object)) else { return Ok(Requeue::OnChange) };
-    let api = provider.seed_api::<K>(&key.namespace);
+async fn reconcile<K: Extension>(provider: Arc<Provider>, store: Store<K>, key: ObjectKey) -> Result<Requeue, Error> {
+    let Some(stored) = store.get(&key).filter(|object| has_work(&**object)) else { return Ok(Requeue::OnChange) };
+    let api = provider.api_of(&store);
     let now = provider.context.clock.now();
     let is_deletion = stored.metadata().is_being_deleted();
     // A request without changes is answered without delay.
@@ -158,7 +157,7 @@ async fn reconcile<K: Extension>(provider: Arc<Provider>, ledger: Ledger<K>, key
         && stored.observed_generation() == stored.metadata().generation
         && stored.last_operation().is_some_and(|operation| operation.state == "Succeeded");
     let mut draft = Draft::new(stored);
-    begin(&mut draft, &ledger, &api, &key.cluster, now).await?;
+    begin(&mut draft, &api, now).await?;
 
     let object = draft.get();
     let started = object.last_operation().map_or(now, |operation| operation.last_update_time.0);
@@ -176,7 +175,7 @@ async fn reconcile<K: Extension>(provider: Arc<Provider>, ledger: Ledger<K>, key
         draft.edit().actuate(&provider).await?;
         succeed(&mut draft, now);
     }
-    draft.save(&ledger, &api, &key.cluster).await?;
+    draft.save(&api).await?;
     Ok(Requeue::OnChange)
 }
 
@@ -185,13 +184,7 @@ async fn reconcile<K: Extension>(provider: Arc<Provider>, ledger: Ledger<K>, key
 ///
 /// The two writes are in this order: without the annotation, an operation that has succeeded reads as an answer, and
 /// within one second nothing else distinguishes the last operation from the requested one.
-pub(super) async fn begin<K: Extension>(
-    draft: &mut Draft<K>,
-    ledger: &Ledger<K>,
-    api: &Api<K>,
-    cluster: &str,
-    now: DateTime<Utc>,
-) -> Result<(), Error> {
+pub(super) async fn begin<K: Extension>(draft: &mut Draft<K>, api: &Api<K>, now: DateTime<Utc>) -> Result<(), Error> {
     let object = draft.get();
     let type_ = operation_type(object.metadata(), object.last_operation());
     let finalizer = object.finalizer();
@@ -208,7 +201,7 @@ pub(super) async fn begin<K: Extension>(
             noun => format!("{verb} the {noun}"),
         };
         draft.edit().start(operation(&type_, "Processing", 1, description, now));
-        draft.save(ledger, api, cluster).await?;
+        draft.save(api).await?;
     }
     if is_ordered {
         draft.edit().metadata_mut().annotations.remove(annotation::OPERATION);
@@ -216,7 +209,7 @@ pub(super) async fn begin<K: Extension>(
     if needs_finalizer {
         draft.edit().metadata_mut().finalizers.push(finalizer);
     }
-    draft.save(ledger, api, cluster).await
+    draft.save(api).await
 }
 
 /// Ends a reconciliation successfully.

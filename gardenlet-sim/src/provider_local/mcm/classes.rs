@@ -4,23 +4,22 @@
 use std::sync::Arc;
 
 use api::constants::finalizer;
-use api::machine::MachineClass;
 use controller::{Controller, Error, ObjectKey, Requeue};
 
 use super::super::provider::Provider;
-use crate::ledger::Draft;
+use crate::draft::Draft;
 
 pub(super) fn start(provider: &Arc<Provider>) {
     let mut controller = Controller::new("machine-class", &provider.context);
-    controller.watch_store(&provider.class_store, |change| {
+    controller.watch_store(&provider.classes, |change| {
         let leaves = change.new.as_ref().filter(|class| class.metadata.is_being_deleted());
         leaves.map(|_| change.key.clone()).into_iter().collect()
     });
-    controller.watch_store(&provider.machine_store, |change| {
+    controller.watch_store(&provider.machines, |change| {
         let gone = change.old.as_ref().filter(|_| change.new.is_none());
         gone.map(|machine| change.key.sibling(&machine.spec.class.name)).into_iter().collect()
     });
-    controller.watch_store(&provider.deployment_store, |change| {
+    controller.watch_store(&provider.deployments, |change| {
         let class =
             |deployment: &Arc<api::machine::MachineDeployment>| deployment.spec.template.spec.class.name.clone();
         let (old, new) = (change.old.as_ref().map(class), change.new.as_ref().map(class));
@@ -46,8 +45,7 @@ async fn reconcile(provider: &Provider, key: &ObjectKey) -> Result<Requeue, Erro
     }
     let mut draft = Draft::new(class);
     draft.edit().metadata.finalizers.retain(|finalizer| finalizer != finalizer::MACHINE_CONTROLLER_MANAGER);
-    let api = provider.seed_api::<MachineClass>(&key.namespace);
-    draft.save(&provider.classes, &api, &key.cluster).await?;
+    draft.save(&provider.api_of(&provider.classes)).await?;
     Ok(Requeue::OnChange)
 }
 

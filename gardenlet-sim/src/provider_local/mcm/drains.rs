@@ -121,7 +121,7 @@ impl Family<'_> {
     /// cordon before the removal of a pod.
     fn is_cordon_seen(&self, node: &str) -> bool {
         let has_node = self.individual(node).is_some_and(|individual| individual.node.is_some());
-        let seen = self.provider.node_store.get(&ObjectKey::new(&self.namespace, "", node));
+        let seen = self.provider.nodes.get_watched(&ObjectKey::new(&self.namespace, "", node));
         !has_node || seen.is_some_and(|node| node.spec.unschedulable)
     }
 

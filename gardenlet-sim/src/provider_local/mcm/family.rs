@@ -21,7 +21,7 @@ use super::drains::Drains;
 use super::machines::Individual;
 use super::nodes::Agents;
 use super::roster::{Marks, Roster};
-use crate::ledger::Draft;
+use crate::draft::Draft;
 
 /// Objects of one pass: the MachineDeployment, its MachineSets, and the Machines that the pass examines.
 pub(super) struct Family<'a> {
@@ -364,10 +364,9 @@ impl<'a> Family<'a> {
         let name = names::machine_set_name(&deployment.metadata.name, &hash);
         let newest = self.sets.iter().map(|set| deployment_revision(&set.get().metadata)).max().unwrap_or_default();
         let set = new_set(deployment, &name, &hash, replicas, newest + 1, desired);
-        let api = self.provider.seed_api::<MachineSet>(&self.namespace);
-        match self.provider.sets.create(&api, &self.provider.seed, &set).await {
+        match self.provider.api_of(&self.provider.sets).create(&set).await {
             Ok(created) => {
-                self.sets.push(Draft::new(created));
+                self.sets.push(Draft::new(created.into()));
                 self.progress = Progress::Created(name.clone());
             }
             // Another template with the same short hash: increments the collision count, and retries with another name.
@@ -393,8 +392,8 @@ impl<'a> Family<'a> {
             return Ok(false);
         }
         *self.set(name).edit() = after;
-        let (provider, api) = (self.provider, self.provider.seed_api::<MachineSet>(&self.namespace));
-        self.set(name).save(&provider.sets, &api, &provider.seed).await?;
+        let api = self.provider.api_of(&self.provider.sets);
+        self.set(name).save(&api).await?;
         match replicas.cmp(&before.spec.replicas) {
             std::cmp::Ordering::Greater => self.publish_scaling("up", name, replicas).await?,
             std::cmp::Ordering::Less => self.publish_scaling("down", name, replicas).await?,
@@ -411,10 +410,11 @@ impl<'a> Family<'a> {
 
     async fn delete_set(&mut self, name: &str) -> Result<bool, Error> {
         let provider = self.provider;
-        let api = provider.seed_api::<MachineSet>(&self.namespace);
+        let api = provider.api_of(&provider.sets);
         let Some(index) = self.sets.iter().position(|set| set.get().metadata.name == name) else { return Ok(false) };
-        self.sets[index].save(&provider.sets, &api, &provider.seed).await?;
-        match provider.sets.delete(&api, &provider.seed, self.sets[index].get()).await? {
+        self.sets[index].save(&api).await?;
+        api.delete_object(self.sets[index].get(), false, None).await?;
+        match provider.sets.get(&provider.seed_key(&self.namespace, name)) {
             Some(left) => self.sets[index].reset(left),
             None => drop(self.sets.remove(index)),
         }
@@ -482,16 +482,14 @@ impl<'a> Family<'a> {
             individual.save(provider, &self.namespace).await?;
         }
         self.save_sets().await?;
-        let api = provider.seed_api::<MachineDeployment>(&self.namespace);
-        self.deployment.save(&provider.deployments, &api, &provider.seed).await
+        self.deployment.save(&provider.api_of(&provider.deployments)).await
     }
 
     /// Writes changed MachineSets.
     pub(super) async fn save_sets(&mut self) -> Result<(), Error> {
-        let provider = self.provider;
-        let api = provider.seed_api::<MachineSet>(&self.namespace);
+        let api = self.provider.api_of(&self.provider.sets);
         for set in &mut self.sets {
-            set.save(&provider.sets, &api, &provider.seed).await?;
+            set.save(&api).await?;
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use super::family::{Family, Position, owner};
 use super::machines::Individual;
 use super::nodes::set_kubelet_version;
 use super::roster::Entry;
-use crate::ledger::Draft;
+use crate::draft::Draft;
 
 /// Result of a node agent's step.
 #[derive(Clone, Copy, Debug, Default)]

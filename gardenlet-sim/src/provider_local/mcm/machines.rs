@@ -11,7 +11,7 @@ use api::kubernetes::parsed_annotation;
 use api::machine::{ClassSpec, LastOperation, Machine, MachineClass, MachineSet, MachineSpec, MachineSummary};
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
-use controller::{Api, Error};
+use controller::Error;
 use domain::rollout::in_place::{self, Reason, Update};
 use domain::rollout::machine::{self, Action, Operation, Phase, Step, Trouble};
 use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member};
@@ -22,7 +22,7 @@ use super::super::provider::Provider;
 use super::family::{Family, Position};
 use super::roster::Entry;
 use super::{nodes, tokens};
-use crate::ledger::Draft;
+use crate::draft::Draft;
 
 /// One Machine of a family, with its Node.
 pub(super) struct Individual {
@@ -204,9 +204,9 @@ impl Individual {
 
     /// Writes the Machine that will be drained, then its Node.
     async fn save_for_drain(&mut self, provider: &Provider, cluster: &str) -> Result<(), Error> {
-        self.save_machine(provider, cluster).await?;
+        self.save_machine(provider).await?;
         match &mut self.node {
-            Some(node) => node.save(&provider.nodes, &Api::all(&provider.context, cluster), cluster).await,
+            Some(node) => node.save(&provider.node_api(cluster)).await,
             None => Ok(()),
         }
     }
@@ -214,13 +214,13 @@ impl Individual {
     /// Writes Node and Machine.
     pub(super) async fn save(&mut self, provider: &Provider, cluster: &str) -> Result<(), Error> {
         if let Some(node) = &mut self.node {
-            node.save(&provider.nodes, &Api::all(&provider.context, cluster), cluster).await?;
+            node.save(&provider.node_api(cluster)).await?;
         }
-        self.save_machine(provider, cluster).await
+        self.save_machine(provider).await
     }
 
-    async fn save_machine(&mut self, provider: &Provider, cluster: &str) -> Result<(), Error> {
-        self.machine.save(&provider.machines, &provider.seed_api(cluster), &provider.seed).await
+    async fn save_machine(&mut self, provider: &Provider) -> Result<(), Error> {
+        self.machine.save(&provider.api_of(&provider.machines)).await
     }
 }
 
@@ -364,7 +364,7 @@ impl Family<'_> {
             Action::Hit(_) => {}
             Action::RegisterNode => {
                 // The VM is recorded before its Node is created.
-                individual.save_machine(provider, &self.namespace).await?;
+                individual.save_machine(provider).await?;
                 self.register_node(position, class.as_deref()).await?;
             }
             Action::MarkNodeReady => {
@@ -372,7 +372,7 @@ impl Family<'_> {
                     node::become_ready(&mut node.edit().status.conditions, now);
                     // The taints of registration are removed afterwards, in a second write: a Node that is neither
                     // Ready nor new is lost, and kube-controller-manager taints it.
-                    node.save(&provider.nodes, &Api::all(&provider.context, &self.namespace), &self.namespace).await?;
+                    node.save(&provider.node_api(&self.namespace)).await?;
                 }
             }
             Action::RemoveCriticalTaint => {
@@ -421,10 +421,9 @@ impl Family<'_> {
             }
             Action::DeleteNode => {
                 // The deletion of the VM is recorded before its Node is deleted.
-                individual.save_machine(provider, &self.namespace).await?;
+                individual.save_machine(provider).await?;
                 if let Some(node) = individual.node.take() {
-                    let api = Api::<Node>::all(&provider.context, &self.namespace);
-                    provider.nodes.delete(&api, &self.namespace, node.get()).await?;
+                    provider.node_api(&self.namespace).delete_object(node.get(), false, None).await?;
                 }
             }
             Action::RemoveFinalizer => {
@@ -437,7 +436,7 @@ impl Family<'_> {
                     .metadata
                     .finalizers
                     .retain(|finalizer| finalizer != finalizer::MACHINE_CONTROLLER_MANAGER);
-                individual.save_machine(provider, &self.namespace).await?;
+                individual.save_machine(provider).await?;
                 // Machines without a set are dropped from the family.
                 individual.set.clear();
                 self.drains.forget(&self.namespace, &position.1);

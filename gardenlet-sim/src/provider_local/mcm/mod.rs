@@ -42,8 +42,8 @@ use super::provider::Provider;
 pub(super) fn start(provider: &Arc<Provider>) {
     classes::start(provider);
     let mut controller = Controller::new("machine-deployment", &provider.context);
-    controller.watch_store(&provider.deployment_store, |change| vec![change.key.clone()]);
-    controller.watch_store(&provider.set_store, |change: &Change<api::machine::MachineSet>| {
+    controller.watch_store(&provider.deployments, |change| vec![change.key.clone()]);
+    controller.watch_store(&provider.sets, |change: &Change<api::machine::MachineSet>| {
         let set = change.object();
         let owner =
             set.and_then(|set| set.metadata.owner_references.iter().find(|owner| owner.kind == "MachineDeployment"));
@@ -51,17 +51,17 @@ pub(super) fn start(provider: &Arc<Provider>) {
     });
     let (memory, seed) = (Arc::new(Memory::default()), provider.seed.clone());
     let marks = memory.clone();
-    controller.watch_store(&provider.machine_store, move |change| {
+    controller.watch_store(&provider.machines, move |change| {
         let owner = names::deployment_of_machine(&change.key.name);
         owner.map(|owner| marks.mark(change.key.sibling(owner), &change.key.name)).into_iter().collect()
     });
     let marks = memory.clone();
-    controller.watch_store(&provider.class_store, move |change| {
+    controller.watch_store(&provider.classes, move |change| {
         let owner = names::deployment_of_class(&change.key.name);
         owner.map(|owner| marks.mark_all(change.key.sibling(owner))).into_iter().collect()
     });
     let (marks, of) = (memory.clone(), seed.clone());
-    controller.watch_store(&provider.node_store, move |change| {
+    controller.watch_store(&provider.nodes, move |change| {
         // A heartbeat does not count as a change.
         let differs = change.differs(|node| {
             let conditions = node.status.conditions.iter();
@@ -88,13 +88,13 @@ pub(super) fn start(provider: &Arc<Provider>) {
         let key = |owner| ObjectKey { cluster: of.clone(), namespace: change.key.cluster.clone(), name: owner };
         owner.map(|owner| marks.mark(key(owner.into()), &node)).into_iter().collect()
     });
-    let (marks, of, deployments) = (memory.clone(), seed.clone(), provider.deployment_store.clone());
+    let (marks, of, deployments) = (memory.clone(), seed.clone(), provider.deployments.clone());
     controller.watch_store(&provider.node_agent_secrets, move |change| {
         let in_namespace = deployments.list_in(&of, &change.key.cluster);
         in_namespace.iter().map(|deployment| marks.mark_all(ObjectKey::of(&of, &**deployment))).collect()
     });
-    let (marks, deployments) = (memory.clone(), provider.deployment_store.clone());
-    controller.watch_store(&provider.fault_store, move |change| {
+    let (marks, deployments) = (memory.clone(), provider.deployments.clone());
+    controller.watch_store(&provider.faults, move |change| {
         // Changes of a fault's status trigger no pass.
         let is_of_machines = change.object().is_some_and(|fault| {
             fault::kind(&fault.spec.kind).is_some_and(|kind| kind.target == fault::Target::Machine)
@@ -104,7 +104,7 @@ pub(super) fn start(provider: &Arc<Provider>) {
         }
         deployments.list().iter().map(|deployment| marks.mark_all(ObjectKey::of(&seed, &**deployment))).collect()
     });
-    let (marks, of, deployments) = (memory.clone(), provider.seed.clone(), provider.deployment_store.clone());
+    let (marks, of, deployments) = (memory.clone(), provider.seed.clone(), provider.deployments.clone());
     controller.watch_store(&provider.timing_store, move |_| {
         deployments.list().iter().map(|deployment| marks.mark_all(ObjectKey::of(&of, &**deployment))).collect()
     });

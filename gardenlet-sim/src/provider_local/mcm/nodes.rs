@@ -11,7 +11,7 @@ use api::kubernetes::core::{
 use api::machine::{Machine, MachineClass};
 use apimachinery::meta::{ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
-use controller::{Api, Error, ObjectKey, ObjectRef};
+use controller::{Error, ObjectKey, ObjectRef};
 use domain::rollout::Parameter;
 use domain::rollout::node::{self, Place, max_delay_seconds, reconciliation_delay};
 use domain::rollout::wanted::ClassFacts;
@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 
 use super::family::{Family, Position};
 use super::in_place::Looked;
-use crate::ledger::Draft;
+use crate::draft::Draft;
 
 /// Default node network, for a shoot that does not specify one.
 const NODES_CIDR: &str = "10.250.0.0/16";
@@ -69,13 +69,12 @@ impl Family<'_> {
         let provider = self.provider;
         let Some(individual) = self.machines.get(position) else { return Ok(()) };
         let node = self.new_node(individual.machine.get(), class);
-        let api = Api::<Node>::all(&provider.context, &self.namespace);
-        let created = match provider.nodes.create(&api, &self.namespace, &node).await {
-            Ok(created) => created,
-            Err(error) if error.is_already_exists() => api.get(&node.metadata.name).await?.into(),
-            Err(error) => return Err(error),
+        let api = provider.node_api(&self.namespace);
+        let created = match api.create(&node).await {
+            Err(error) if error.is_already_exists() => api.get(&node.metadata.name).await,
+            created => created,
         };
-        let mut draft = Draft::new(created);
+        let mut draft = Draft::new(created?.into());
         if draft.get().status != node.status {
             draft.edit().status = node.status;
         }
@@ -155,7 +154,7 @@ impl Family<'_> {
         let shoot = self.provider.shoot(&self.namespace);
         let nodes = shoot.as_ref().and_then(|shoot| shoot.spec.networking.as_ref()?.nodes.clone());
         let Some((base, size)) = network(nodes.as_deref().unwrap_or(NODES_CIDR)) else { return vec![hostname] };
-        // Nodes that were registered in this pass are not in the index yet.
+        // The index has no addresses that were not written yet.
         let fresh: BTreeSet<&str> = self
             .machines
             .values()

@@ -88,18 +88,16 @@ impl Family<'_> {
     }
 
     async fn release_set(&mut self, name: &str) -> Result<bool, Error> {
-        let provider = self.provider;
-        let api = provider.seed_api::<MachineSet>(&self.namespace);
+        let api = self.provider.api_of(&self.provider.sets);
         let set = self.set(name);
         set.edit().metadata.finalizers.retain(|finalizer| finalizer != finalizer::MACHINE_CONTROLLER_MANAGER);
-        set.save(&provider.sets, &api, &provider.seed).await?;
+        set.save(&api).await?;
         self.sets.retain(|set| set.get().metadata.name != name);
         self.roster.followed.remove(name);
         Ok(true)
     }
 
     async fn create_machine(&mut self, set: &MachineSet, index: i32, ordinal: i32) -> Result<(), Error> {
-        let api = self.provider.seed_api::<Machine>(&self.namespace);
         let set_name = &set.metadata.name;
         let key = format!("{}/{}/{set_name}", self.provider.seed, self.namespace);
         // Instant and index distinguish the creations of one set, also after a restart.
@@ -115,9 +113,9 @@ impl Family<'_> {
         machine.metadata.owner_references = vec![owner(set)];
         machine.metadata.finalizers = vec![finalizer::MACHINE_CONTROLLER_MANAGER.to_owned()];
         machine.spec = set.spec.template.spec.clone();
-        let created = self.provider.machines.create(&api, &self.provider.seed, &machine).await?;
+        let created = self.provider.api_of(&self.provider.machines).create(&machine).await?;
         let message = format!("Created Machine: {}", created.metadata.name);
-        let position = self.keep(Individual::new(set_name.clone(), created, None));
+        let position = self.keep(Individual::new(set_name.clone(), created.into(), None));
         self.todo.insert(position);
         self.roster.is_count_due = true;
         self.provider.recorder.publish(&ObjectRef::of(set), EventType::Normal, "SuccessfulCreate", &message).await
@@ -125,12 +123,14 @@ impl Family<'_> {
 
     async fn delete_machine(&mut self, set: &MachineSet, name: &str) -> Result<(), Error> {
         let provider = self.provider;
-        let api = provider.seed_api::<Machine>(&self.namespace);
+        let api = provider.api_of(&provider.machines);
+        let key = provider.seed_key(&self.namespace, name);
         let now = Time::from(self.now);
         let Some(individual) = self.load(name) else { return Ok(()) };
         let position = individual.position();
-        individual.machine.save(&provider.machines, &api, &provider.seed).await?;
-        match provider.machines.delete(&api, &provider.seed, individual.machine.get()).await? {
+        individual.machine.save(&api).await?;
+        api.delete_object(individual.machine.get(), false, None).await?;
+        match provider.machines.get(&key) {
             Some(left) => {
                 individual.machine.reset(left);
                 individual.set_status(Phase::Terminating, deletion_requested(), false, now);

@@ -36,7 +36,7 @@ const FOR_GOOD: [Fault; 3] = [Fault::NeverJoins, Fault::JoinsNotReady, Fault::Cr
 impl Family<'_> {
     /// True if there are any faults.
     fn has_faults(&self) -> bool {
-        !self.provider.fault_store.is_empty()
+        !self.provider.faults.is_empty()
     }
 
     /// Returns the active faults of some kinds that hit a Machine, by name.
@@ -103,7 +103,7 @@ impl Family<'_> {
         let max = fault.spec.settings.get(fault::MAX).and_then(|max| max.parse().ok()).unwrap_or(usize::MAX);
         let machines = match fault.spec.shoot {
             Some(_) => self.provider.machines.list_in(&self.provider.seed, &self.namespace),
-            None => self.provider.machine_store.list(),
+            None => self.provider.machines.list(),
         };
         let others = machines.iter().filter(|machine| !machine.spec.provider_id.is_empty()).count();
         let own = self.machines.values().map(|individual| individual.machine.get());
@@ -135,16 +135,15 @@ impl Family<'_> {
     /// Records that a lasting fault affects a Machine.
     pub(super) async fn note_fault(&self, known: &FaultObject, machine: &str) -> Result<(), Error> {
         let Some(status) = fault::note_machine(known, machine, self.now) else { return Ok(()) };
-        let api = Api::<FaultObject>::all(&self.provider.context, cluster::RUNTIME);
-        match api.update_status(known, &FaultObject { status, ..known.clone() }).await {
+        match self.fault_api().update_status(known, &FaultObject { status, ..known.clone() }).await {
             // The fault was recorded for another Machine in the meantime, or deleted.
             Err(error) if error.is_conflict() || error.is_not_found() => Ok(()),
-            Err(error) => Err(error),
-            Ok(written) => {
-                self.provider.faults.remember(cluster::RUNTIME, &Arc::new(written));
-                Ok(())
-            }
+            result => result.map(drop),
         }
+    }
+
+    fn fault_api(&self) -> Api<FaultObject> {
+        Api::all(&self.provider.context, cluster::RUNTIME).with_store(&self.provider.faults)
     }
 
     /// True if a lasting fault of a kind affects a Machine; this is recorded.
@@ -164,24 +163,19 @@ impl Family<'_> {
             return Ok(true);
         }
         let shoot = self.provider.shoot(&self.namespace);
-        let api = Api::<FaultObject>::all(&self.provider.context, cluster::RUNTIME);
+        let api = self.fault_api();
         loop {
-            let Some(present) = api.get_opt(&known.metadata.name).await? else { return Ok(false) };
+            let Some(present) = api.get_shared(&known.metadata.name).await? else { return Ok(false) };
             if !self.hits(&present, &known.spec.kind, machine, shoot.as_deref()) {
-                self.provider.faults.remember(cluster::RUNTIME, &Arc::new(present));
                 return Ok(false);
             }
             let status = fault::hit_machine(&present, machine, Time::from_instant(self.now));
-            let new = FaultObject { status, ..present.clone() };
+            let new = FaultObject { status, ..FaultObject::clone(&present) };
             match api.update_status(&present, &new).await {
                 // Another object was hit in the meantime.
                 Err(error) if error.is_conflict() => {}
                 Err(error) if error.is_not_found() => return Ok(false),
-                Err(error) => return Err(error),
-                Ok(written) => {
-                    self.provider.faults.remember(cluster::RUNTIME, &Arc::new(written));
-                    return Ok(true);
-                }
+                result => return result.map(|_| true),
             }
         }
     }
@@ -201,8 +195,7 @@ impl Family<'_> {
             if has_node && self.count(&known, &name).await? {
                 let node = self.machines.get_mut(position).and_then(|individual| individual.node.take());
                 if let Some(node) = node {
-                    let api = Api::<Node>::all(&self.provider.context, &self.namespace);
-                    self.provider.nodes.delete(&api, &self.namespace, node.get()).await?;
+                    self.provider.node_api(&self.namespace).delete_object(node.get(), false, None).await?;
                 }
                 return Ok(true);
             }

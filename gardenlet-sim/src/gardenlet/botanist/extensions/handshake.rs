@@ -61,15 +61,6 @@ extension_object!(
     Worker,
 );
 
-/// Record of a run's write to an extension object.
-#[derive(Clone, Debug)]
-pub(crate) struct Written {
-    /// Generation after the write.
-    pub(crate) generation: i64,
-    /// Timestamp annotation of the write; absent if the extension was not requested to act.
-    pub(crate) timestamp: Option<String>,
-}
-
 /// Readiness of an awaited object.
 pub(super) enum Readiness {
     Ready,
@@ -90,19 +81,9 @@ pub(super) fn needs_another_try<K: ExtensionObject>(object: &K) -> bool {
     }
 }
 
-/// Returns the readiness of an object; it is waiting until the extension has acted on this run's write.
-pub(super) fn readiness<K: ExtensionObject>(object: &K, written: Option<&Written>) -> Readiness {
+/// Returns the readiness of an object; it is waiting until the extension has acted on the last write.
+pub(super) fn readiness<K: ExtensionObject>(object: &K) -> Readiness {
     let metadata = object.metadata();
-    if let Some(written) = written {
-        let is_old = metadata.generation < written.generation
-            || written
-                .timestamp
-                .as_deref()
-                .is_some_and(|mine| metadata.annotation(annotation::TIMESTAMP) != Some(mine));
-        if is_old {
-            return Readiness::Waiting;
-        }
-    }
     if metadata.annotations.contains_key(annotation::OPERATION) {
         return Readiness::Waiting;
     }

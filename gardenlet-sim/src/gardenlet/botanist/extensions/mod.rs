@@ -18,17 +18,16 @@ use api::kubernetes::core::SecretReference;
 use apimachinery::meta::{LabelSelector, ObjectMeta};
 use chrono::{SecondsFormat, TimeDelta};
 use clock::TimerClass;
-use controller::Store;
+use controller::{CONFLICTS, Store};
 use domain::last_operation::OperationType;
 use domain::reconcile::CONTROL_PLANE_HAS_PURPOSE;
 use domain::rollout::Parameter;
 
 use self::handshake::{Readiness, needs_another_try, readiness};
 use super::super::flow::effect::{Lifecycle, Resource};
-use super::super::kept::CONFLICTS;
 use super::{Botanist, Failure, delete};
 
-pub(crate) use self::handshake::{ExtensionObject, Written};
+pub(crate) use self::handshake::ExtensionObject;
 
 impl Botanist {
     /// Writes an extension object if its specification changed, if the extension must act again, or if it is forced.
@@ -44,7 +43,7 @@ impl Botanist {
         is_lazy: bool,
     ) -> Result<bool, Failure> {
         let name = wanted.metadata().name.clone();
-        let api = self.gardenlet.seed::<K>(&self.technical_id);
+        let api = self.gardenlet.seed::<K>(&self.technical_id).with_store(store);
         let mut present = store.get(&self.gardenlet.seed_key(&self.technical_id, &name)).map(|held| (*held).clone());
         for _ in 0..=CONFLICTS {
             let is_changed = present.as_ref().is_none_or(|present| !present.asks_the_same(wanted));
@@ -57,26 +56,20 @@ impl Botanist {
                 return Ok(false);
             }
             let mut object = wanted.clone();
-            let mut timestamp = None;
             if acts {
                 let operation =
                     if self.operation == OperationType::Restore { operation::RESTORE } else { operation::RECONCILE };
                 let now = self.gardenlet.context.clock.now().to_rfc3339_opts(SecondsFormat::AutoSi, true);
                 let annotations = &mut object.metadata_mut().annotations;
                 annotations.insert(annotation::OPERATION.to_owned(), operation.to_owned());
-                annotations.insert(annotation::TIMESTAMP.to_owned(), now.clone());
-                timestamp = Some(now);
+                annotations.insert(annotation::TIMESTAMP.to_owned(), now);
             }
             let result = match &present {
                 None => api.create(&object).await,
                 Some(present) => api.apply_to(present, &object).await,
             };
             match result {
-                Ok(stored) => {
-                    let generation = stored.metadata().generation;
-                    self.run().written.insert((K::KIND, name), Written { generation, timestamp });
-                    return Ok(true);
-                }
+                Ok(_) => return Ok(true),
                 Err(error) if error.is_conflict() || error.is_already_exists() || error.is_not_found() => {
                     present = api.get_opt(&name).await?;
                 }
@@ -95,12 +88,11 @@ impl Botanist {
     ) -> Result<(), Failure> {
         const SEVERE: TimeDelta = TimeDelta::seconds(30);
         let key = self.gardenlet.seed_key(&self.technical_id, name);
-        let written = self.run().written.get(&(K::KIND, name.to_owned())).cloned();
         let look = || {
             let Some(object) = store.get(&key) else { return Readiness::Waiting };
             match self.gardenlet.extension_is_too_new(K::KIND, object.type_()) {
                 Some(error) => Readiness::Error(error),
-                None => readiness(&*object, written.as_ref()),
+                None => readiness(&*object),
             }
         };
         let answer = self
