@@ -11,7 +11,7 @@ use api::core::{ControllerInstallation, ControllerRegistration, Seed, Shoot};
 use api::kubernetes::core::Secret;
 use apimachinery::meta::Time;
 use clock::Clock;
-use controller::{Api, Change, Controller, Error, ListOptions, ObjectKey, Requeue};
+use controller::{Api, Change, Controller, Error, ObjectKey, Requeue};
 use domain::required_extensions::{self as required, Domain, KindType};
 use domain::skew::library;
 use process::Context;
@@ -68,8 +68,8 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
             Vec::new()
         }
     });
-    let reconciler =
-        Arc::new(Reconciler { clock: context.clock.clone(), installations: Api::all(&context, GARDEN), stores });
+    let installations = Api::all(&context, GARDEN).with_store(&stores.controller_installations);
+    let reconciler = Arc::new(Reconciler { clock: context.clock.clone(), installations, stores });
     controller
         .run(config.concurrent_syncs, move |key| {
             let reconciler = reconciler.clone();
@@ -132,20 +132,18 @@ impl Reconciler {
         let registrations = self.stores.controller_registrations.list();
         let registrations: Vec<&ControllerRegistration> = registrations.iter().map(|entry| &**entry).collect();
         let (needed, has_shoots) = self.needed(&seed, &registrations);
-        let known = self.stores.controller_installations.list();
-        let known = of_seed(known.iter().map(|entry| (**entry).clone()), &seed);
+        let mut known = self.stores.controller_installations.list();
+        known.retain(|installation| {
+            installation.spec.seed_ref.as_ref().is_some_and(|reference| reference.name == seed.metadata.name)
+        });
         let (wanted, missing) =
             required::wanted_registrations(&needed, &registrations, &still_required(&known), &seed, has_shoots);
         if !missing.is_empty() {
             tracing::debug!(seed = seed.metadata.name, ?missing, "no ControllerRegistration for needed extensions");
         }
-        // The local copy may lag behind an installation that was created a moment ago, and a second one would be
-        // created.
-        let is_complete = wanted.keys().all(|name| of_registration(&known, name).is_some());
-        let known = if is_complete { known } else { self.read(&seed).await? };
-
         for (name, registration) in &wanted {
-            let stored = of_registration(&known, name);
+            let found = known.iter().find(|installation| installation.spec.registration_ref.name == *name);
+            let stored = found.map(|found| &**found);
             if registration.metadata.is_being_deleted()
                 || stored.is_some_and(|stored| stored.metadata.is_being_deleted())
             {
@@ -217,27 +215,11 @@ impl Reconciler {
         }
         Ok(())
     }
-
-    async fn read(&self, seed: &Seed) -> Result<Vec<ControllerInstallation>, Error> {
-        let selection = ListOptions::with_field(&format!("spec.seedRef.name={}", seed.metadata.name));
-        Ok(of_seed(self.installations.list(&selection).await?.0, seed))
-    }
-}
-
-fn of_seed(all: impl IntoIterator<Item = ControllerInstallation>, seed: &Seed) -> Vec<ControllerInstallation> {
-    let is_here = |installation: &ControllerInstallation| {
-        installation.spec.seed_ref.as_ref().is_some_and(|reference| reference.name == seed.metadata.name)
-    };
-    all.into_iter().filter(is_here).collect()
-}
-
-fn of_registration<'a>(known: &'a [ControllerInstallation], name: &str) -> Option<&'a ControllerInstallation> {
-    known.iter().find(|installation| installation.spec.registration_ref.name == name)
 }
 
 /// Returns the registrations whose installation reports that objects of its kinds still exist.
-fn still_required(known: &[ControllerInstallation]) -> BTreeSet<String> {
-    let is_required = |installation: &&ControllerInstallation| {
+fn still_required(known: &[Arc<ControllerInstallation>]) -> BTreeSet<String> {
+    let is_required = |installation: &&Arc<ControllerInstallation>| {
         let condition = domain::conditions::get(&installation.status.conditions, condition::INSTALLATION_REQUIRED);
         condition.is_some_and(|condition| condition.status == "True")
     };

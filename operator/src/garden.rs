@@ -22,7 +22,6 @@ use domain::garden::control_plane::{self, Component, DesiredComponent, Settings,
 use domain::garden::flow::{self, Act, Progress, State};
 use domain::garden::rollout::{self, Rollout};
 use domain::garden::status;
-use parking_lot::Mutex;
 use process::{Context, watch};
 
 use crate::apply::{self, GARDENER_INFO};
@@ -84,7 +83,6 @@ pub(crate) fn start(
         namespaces,
         clusters,
         asked,
-        latest: Mutex::default(),
         context: context.clone(),
         settings,
         identity,
@@ -117,22 +115,13 @@ struct Operator {
     clusters: Store<Cluster>,
     /// True if configuration overrides have changed since the last operation began.
     asked: Arc<AtomicBool>,
-    latest: Mutex<Latest>,
     /// Set to true when the Garden is reconciled.
     told: watch::Sender<bool>,
 }
 
-/// Last write of this process to the Garden: the local copy may lag behind it.
-#[derive(Debug, Default)]
-struct Latest {
-    /// Resource versions that are older than the object.
-    passed: Vec<String>,
-    object: Option<Garden>,
-}
-
 impl Operator {
     fn api(&self) -> Api<Garden> {
-        Api::all(&self.context, RUNTIME)
+        Api::all(&self.context, RUNTIME).with_store(&self.gardens)
     }
 
     fn now(&self) -> Time {
@@ -152,23 +141,7 @@ impl Operator {
                 return None;
             }
         };
-        let mut latest = self.latest.lock();
-        if latest.passed.contains(&garden.metadata.resource_version)
-            && let Some(newer) = latest.object.as_ref().filter(|newer| newer.metadata.uid == garden.metadata.uid)
-        {
-            return Some(newer.clone());
-        }
-        *latest = Latest::default();
         Some(Garden::clone(garden))
-    }
-
-    /// Stores a write.
-    fn wrote(&self, old: &Garden, new: &Garden) {
-        let mut latest = self.latest.lock();
-        if old.metadata.resource_version != new.metadata.resource_version {
-            latest.passed.push(old.metadata.resource_version.clone());
-            latest.object = Some(new.clone());
-        }
     }
 
     async fn write_status(&self, garden: &Garden, status: GardenStatus) -> Result<Garden, Error> {
@@ -176,15 +149,7 @@ impl Operator {
             return Ok(garden.clone());
         }
         let new = Garden { status, ..garden.clone() };
-        let written = self.api().update_status(garden, &new).await?;
-        self.wrote(garden, &written);
-        Ok(written)
-    }
-
-    async fn write(&self, old: &Garden, new: &Garden) -> Result<Garden, Error> {
-        let written = self.api().update(old, new).await?;
-        self.wrote(old, &written);
-        Ok(written)
+        self.api().update_status(garden, &new).await
     }
 
     async fn pass(&self) -> Result<Requeue, Error> {
@@ -234,7 +199,7 @@ impl Operator {
         if !garden.metadata.is_being_deleted() && !new.metadata.has_finalizer(finalizer::OPERATOR) {
             new.metadata.finalizers.push(finalizer::OPERATOR.to_owned());
         }
-        if new == garden { Ok(garden) } else { self.write(&garden, &new).await }
+        if new == garden { Ok(garden) } else { self.api().update(&garden, &new).await }
     }
 
     /// Writes the progress of the flow and the health of the garden.
@@ -265,7 +230,7 @@ impl Operator {
             let garden = self.write_status(&garden, status).await?;
             let mut new = garden.clone();
             new.metadata.finalizers.retain(|name| name != finalizer::OPERATOR);
-            self.write(&garden, &new).await?;
+            self.api().update(&garden, &new).await?;
             return Ok(Requeue::OnChange);
         }
         let (health, changes_at) = self.health(&Garden { status: status.clone(), ..garden.clone() });
