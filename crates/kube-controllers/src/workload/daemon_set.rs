@@ -47,7 +47,6 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     let known = workload.clone();
     controller.watch_store(&workload.daemon_sets, move |change| {
         if let (Some(old), None) = (&change.old, &change.new) {
-            known.expectations.forget(&old.metadata.uid);
             known.daemons.forget(&old.metadata.uid);
         }
         vec![change.key.clone()]
@@ -148,9 +147,6 @@ impl Workload {
     async fn reconcile_daemon_set(&self, key: &ObjectKey) -> Result<Requeue, Error> {
         let Some(set) = self.daemon_sets.get(key) else { return Ok(Requeue::OnChange) };
         let now = self.context.clock.now();
-        if let Some(until) = self.expectations.pending(&set.metadata.uid, now) {
-            return Ok(Requeue::At(until));
-        }
         let Some(selector) = set.selector() else { return Ok(Requeue::OnChange) };
         if let Some((nodes, desired)) = self.changed_nodes(&set) {
             return self.reconcile_changed_nodes(key, &set, nodes, desired, now).await;
@@ -192,7 +188,7 @@ impl Workload {
         let is_idle = plan == Plan::default();
         if !plan.delete.is_empty() {
             let gone: Vec<&Pod> = plan.delete.iter().map(|position| &*pods[*position]).collect();
-            self.delete_pods(&*set, &gone, now).await?;
+            self.delete_pods(&*set, &gone).await?;
         } else if !plan.create.is_empty() {
             let was = &set.status;
             let at_once = was.observed_generation == set.metadata.generation
@@ -281,7 +277,7 @@ impl Workload {
             let drafts: Vec<Draft> = drafts.collect();
             let result = async {
                 if !gone.is_empty() {
-                    self.delete_pods(set, &gone, now).await?;
+                    self.delete_pods(set, &gone).await?;
                 }
                 if drafts.is_empty() { Ok(0) } else { self.create_pods(set, drafts, now).await }
             };

@@ -240,7 +240,7 @@ impl Workload {
         let message = match self.choose_node(&key.cluster, &key.namespace, labels, &pod.spec) {
             Choice::Node(node) => {
                 new.spec.node_name = node;
-                self.places.assume(key, &pod.metadata.uid, labels, &new.spec, || false);
+                self.places.assume(key, &pod.metadata.uid, labels, &new.spec);
                 if let Err(error) = self.api().update(pod, &new).await {
                     self.places.forget(&pod.metadata.uid);
                     return Err(error);
@@ -249,7 +249,7 @@ impl Workload {
             }
             Choice::Bind(node, claims) => {
                 new.spec.node_name.clone_from(&node);
-                self.places.assume(key, &pod.metadata.uid, labels, &new.spec, || false);
+                self.places.assume(key, &pod.metadata.uid, labels, &new.spec);
                 return self.select_node(key, &node, &claims).await;
             }
             Choice::Nowhere(message) => message,

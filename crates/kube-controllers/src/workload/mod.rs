@@ -23,7 +23,6 @@ mod daemon_memory;
 mod daemon_set;
 mod deployment;
 mod disruption;
-mod expectations;
 mod history;
 mod kubelet;
 mod nodes;
@@ -58,7 +57,6 @@ use parking_lot::Mutex;
 use process::Context;
 
 use self::daemon_memory::DaemonMemory;
-use self::expectations::Expectations;
 use self::objects::{
     ControllerRevision, DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet, controller_uid,
 };
@@ -154,7 +152,6 @@ struct Workload {
     waiting_for_pods: Index<Pod>,
     /// Pods that wait for a node and have claims, by cluster.
     waiting_with_claims: Index<Pod>,
-    expectations: Expectations,
     wall_waits: WallWaits,
     recorders: Mutex<BTreeMap<(Arc<str>, &'static str), Recorder>>,
 }
@@ -192,23 +189,24 @@ fn owner_of<K: Resource>(object: &K) -> Vec<String> {
 
 impl Workload {
     fn start(context: &Context, options: Options) -> Self {
-        let expectations = Expectations::default();
         let wall_waits = WallWaits::default();
-        let (observed, waits) = (expectations.clone(), wall_waits.clone());
+        let waits = wall_waits.clone();
         let (places, tallies) = (Places::default(), Tallies::default());
         let counted = tallies.clone();
         let (with_pods, with_nodes) = (places.clone(), places.clone());
         let nodes = Reflector::new(Api::<Node>::all(context, "*"), ListOptions::default())
             .on_change(move |change| with_nodes.observe_node(change));
         let pods = Reflector::new(Api::<Pod>::all(context, "*"), ListOptions::default()).on_change(move |change| {
-            observed.observe(change);
-            with_pods.observe_pod(change);
-            counted.observe(change);
             if let Some(old) = &change.old
                 && change.new.as_ref().is_none_or(|new| pods::ready_since(new).is_none())
             {
                 waits.forget(&old.metadata.uid);
             }
+        });
+        // Created and deleted pods count at once.
+        pods.store().observe(move |change| {
+            with_pods.observe_pod(change);
+            counted.observe(change);
         });
         let sets = Reflector::new(Api::<ReplicaSet>::all(context, "*"), ListOptions::default());
         let pods_by_owner = pods.store().index(owner_of);
@@ -256,7 +254,6 @@ impl Workload {
             pods_by_claim,
             waiting_for_pods,
             waiting_with_claims,
-            expectations,
             wall_waits,
             recorders: Mutex::default(),
         }

@@ -53,7 +53,7 @@ pub(crate) struct Draft {
     pub(crate) at_once: bool,
 }
 
-/// Pods that a pass has created and that the local copy does not show yet.
+/// A pass that creates pods, and how many it has created.
 #[derive(Debug)]
 struct CreationPass {
     now: DateTime<Utc>,
@@ -160,8 +160,8 @@ impl Workload {
         NewPod { metadata, spec, status }
     }
 
-    /// Creates pods until a creation fails; returns how many were created (0 in a namespace that is being deleted).
-    /// Until the local copy shows them, the owner's pods are not counted.
+    /// Creates pods until a creation fails; returns how many were created (0 in a namespace that is being deleted). The
+    /// local copy shows them at once.
     pub(crate) async fn create_pods<O: Owner>(
         &self,
         owner: &O,
@@ -169,32 +169,24 @@ impl Workload {
         now: DateTime<Utc>,
     ) -> Result<usize, Error> {
         let count = drafts.len();
-        let ObjectMeta { uid, namespace, .. } = owner.metadata();
-        let api = self.api::<NewPod>().within(cluster_of(owner), namespace);
-        self.expectations.expect(uid, count, &[], now);
+        let api = self.api::<NewPod>().within(cluster_of(owner), &owner.metadata().namespace).with_store(&self.pods);
         let selector = owner.selector();
         let mut pass = CreationPass { now, created: 0 };
-        for (done, draft) in drafts.into_iter().enumerate() {
+        for draft in drafts {
             let pod = self.make_pod(owner, draft, &pass);
             match api.create(&pod).await {
                 Ok(pod) => {
                     pass.created += 1;
-                    self.assume(cluster_of(owner), &pod);
                     let message = owner.message(true, &pod.metadata.name);
                     self.event(O::SOURCE, owner, EventType::Normal, "SuccessfulCreate", &message).await;
                     // Admission changed its labels: further pods would be lost in the same way.
                     if selector.as_ref().is_some_and(|selector| !selector.matches(&pod.metadata.labels)) {
-                        self.expectations.forget_creations(uid, count - done - 1);
                         let name = &pod.metadata.name;
                         return Err(Error::Failed(format!("the selector does not match the labels of pod {name}")));
                     }
                 }
-                Err(error) if is_terminating(&error) => {
-                    self.expectations.forget_creations(uid, count - done);
-                    return Ok(0);
-                }
+                Err(error) if is_terminating(&error) => return Ok(0),
                 Err(error) => {
-                    self.expectations.forget_creations(uid, count - done);
                     let message = format!("Error creating: {error}");
                     self.event(O::SOURCE, owner, EventType::Warning, "FailedCreate", &message).await;
                     return Err(error);
@@ -204,25 +196,9 @@ impl Workload {
         Ok(count)
     }
 
-    /// Counts a created pod on its node until the local copy shows it.
-    fn assume(&self, cluster: &str, pod: &NewPod) {
-        let key = ObjectKey::new(cluster, &pod.metadata.namespace, &pod.metadata.name);
-        let spec: PodSpec = apimachinery::wire::from_tree(pod.spec.clone()).unwrap_or_default();
-        let is_known = || self.pods.get(&key).is_some();
-        self.places.assume(&key, &pod.metadata.uid, &pod.metadata.labels, &spec, is_known);
-    }
-
-    /// Deletes pods; returns how many. Until the local copy shows the deletions, the owner's pods are not counted.
-    pub(crate) async fn delete_pods<O: Owner>(
-        &self,
-        owner: &O,
-        pods: &[&Pod],
-        now: DateTime<Utc>,
-    ) -> Result<usize, Error> {
-        let metadata = owner.metadata();
-        let uids: Vec<&str> = pods.iter().map(|pod| pod.metadata.uid.as_str()).collect();
-        self.expectations.expect(&metadata.uid, 0, &uids, now);
-        let api = self.api::<Pod>().within(cluster_of(owner), &metadata.namespace);
+    /// Deletes pods; returns how many. The local copy shows the deletions at once.
+    pub(crate) async fn delete_pods<O: Owner>(&self, owner: &O, pods: &[&Pod]) -> Result<usize, Error> {
+        let api = self.api::<Pod>().within(cluster_of(owner), &owner.metadata().namespace).with_store(&self.pods);
         let mut result = Ok(pods.len());
         for pod in pods {
             let ObjectMeta { name, uid, .. } = &pod.metadata;
@@ -239,9 +215,8 @@ impl Workload {
                     let message = owner.message(false, name);
                     self.event(O::SOURCE, owner, EventType::Normal, "SuccessfulDelete", &message).await;
                 }
-                Err(error) if error.is_not_found() => self.expectations.forget_deletion(&metadata.uid, uid),
+                Err(error) if error.is_not_found() => {}
                 Err(error) => {
-                    self.expectations.forget_deletion(&metadata.uid, uid);
                     let message = format!("Error deleting: {error}");
                     self.event(O::SOURCE, owner, EventType::Warning, "FailedDelete", &message).await;
                     result = Err(error);

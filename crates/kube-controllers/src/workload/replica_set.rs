@@ -107,13 +107,7 @@ replicated!(
 /// Runs the controller of a kind until the component stops.
 pub(crate) async fn run<S: Replicated>(workload: Arc<Workload>) {
     let mut controller = Controller::new(S::CONTROLLER, &workload.context);
-    let known = workload.clone();
-    controller.watch_store(S::store(&workload), move |change| {
-        if let (Some(old), None) = (&change.old, &change.new) {
-            known.expectations.forget(&old.metadata().uid);
-        }
-        vec![change.key.clone()]
-    });
+    controller.watch_store(S::store(&workload), |change| vec![change.key.clone()]);
     let known = workload.clone();
     controller.watch_store(&workload.pods, move |change| {
         let keys = Workload::owners_of(S::store(&known), change);
@@ -142,9 +136,6 @@ impl Workload {
     async fn reconcile_set<S: Replicated>(&self, key: &ObjectKey, queue: &QueueHandle) -> Result<Requeue, Error> {
         let Some(set) = S::store(self).get(key) else { return Ok(Requeue::OnChange) };
         let now = self.context.clock.now();
-        if let Some(until) = self.expectations.pending(&set.metadata().uid, now) {
-            return Ok(Requeue::At(until));
-        }
         let Some(selector) = set.selector() else { return Ok(Requeue::OnChange) };
         if let Some(tally) = self.tally_of(&*set).filter(|tally| tally.active <= set.replicas()) {
             return self.reconcile_counts(&*set, &selector, tally, now).await;
@@ -283,7 +274,7 @@ impl Workload {
         let mut ranked: Vec<Ranked<'_>> = pods.iter().map(|pod| Ranked { pod, rank: rank(pod) }).collect();
         ranked.sort_by(|a, b| pods::compare(a, b, now));
         let first: Vec<&Pod> = ranked.iter().take(count.min(BURST)).map(|it| it.pod).collect();
-        self.delete_pods(set, &first, now).await
+        self.delete_pods(set, &first).await
     }
 
     /// Returns the number of active pods on each node, of all sets of the same owner.

@@ -50,13 +50,7 @@ impl Owner for StatefulSet {
 /// Runs the controller until the component stops.
 pub(crate) async fn run(workload: Arc<Workload>) {
     let mut controller = Controller::new("statefulset", &workload.context);
-    let known = workload.clone();
-    controller.watch_store(&workload.stateful_sets, move |change| {
-        if let (Some(old), None) = (&change.old, &change.new) {
-            known.expectations.forget(&old.metadata.uid);
-        }
-        vec![change.key.clone()]
-    });
+    controller.watch_store(&workload.stateful_sets, |change| vec![change.key.clone()]);
     let known = workload.clone();
     controller.watch_store(&workload.pods, move |change| Workload::owners_of(&known.stateful_sets, change));
     let known = workload.clone();
@@ -163,9 +157,6 @@ impl Workload {
     async fn reconcile_stateful_set(&self, key: &ObjectKey) -> Result<Requeue, Error> {
         let Some(set) = self.stateful_sets.get(key) else { return Ok(Requeue::OnChange) };
         let now = self.context.clock.now();
-        if let Some(until) = self.expectations.pending(&set.metadata.uid, now) {
-            return Ok(Requeue::At(until));
-        }
         let Some(selector) = set.selector() else { return Ok(Requeue::OnChange) };
         let name = &set.metadata.name;
         let mut near = self.pods.list_in(&key.cluster, &key.namespace);
@@ -215,7 +206,7 @@ impl Workload {
         if !plan.delete.is_empty() {
             let goes = |pod: &&Arc<Pod>| ordinal(name, &pod.metadata.name).is_some_and(|it| plan.delete.contains(&it));
             let gone: Vec<&Pod> = pods.iter().filter(goes).map(|pod| &**pod).collect();
-            self.delete_pods(&*set, &gone, now).await?;
+            self.delete_pods(&*set, &gone).await?;
         } else if !plan.create.is_empty() {
             let was = &set.status;
             let at_once = was.observed_generation == set.metadata.generation

@@ -364,7 +364,7 @@ impl PlacedPod {
 #[derive(Debug, Default)]
 struct Inner {
     clusters: BTreeMap<Arc<str>, Cluster>,
-    /// Pods that were created and are not in the local copy yet, by uid.
+    /// Pods that are going to get a node, by uid.
     assumed: BTreeMap<String, (Arc<str>, PlacedPod)>,
 }
 
@@ -424,19 +424,9 @@ impl Places {
         }
     }
 
-    /// Counts a created pod on its node until the local copy shows it. `is_known`: returns true if it already does.
-    pub(crate) fn assume(
-        &self,
-        key: &ObjectKey,
-        uid: &str,
-        labels: &TextMap,
-        spec: &PodSpec,
-        is_known: impl Fn() -> bool,
-    ) {
+    /// Counts a pod on the node that it is going to get until the local copy shows it there.
+    pub(crate) fn assume(&self, key: &ObjectKey, uid: &str, labels: &TextMap, spec: &PodSpec) {
         let mut inner = self.lock();
-        if is_known() || spec.node_name.is_empty() {
-            return;
-        }
         let placed = PlacedPod::new(&key.namespace, labels, spec, Some(Resources::of_pod(spec)));
         inner.clusters.entry(key.cluster.clone()).or_default().change(&placed, 1);
         inner.assumed.insert(uid.to_owned(), (key.cluster.clone(), placed));

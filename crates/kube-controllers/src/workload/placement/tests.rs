@@ -119,17 +119,14 @@ fn the_fitting_node_with_the_fewest_pods_is_chosen() {
 }
 
 #[test]
-fn a_pod_counts_from_its_creation_on_and_only_once() {
+fn a_pod_counts_from_its_placement_on_and_only_once() {
     let any = Pod::default();
     let places = places(vec![node("a", |_| ()), node("b", |_| ())]);
     let first = pod("1", "a", "0");
-    let assume = |is_known: bool| places.assume(&key(&first), "1", &TextMap::new(), &first.spec, || is_known);
-    assume(false);
+    places.assume(&key(&first), "1", &TextMap::new(), &first.spec);
     check(&places, &any, "b");
     places.observe_pod(&appears(&first));
     places.observe_pod(&appears(&pod("2", "b", "0")));
-    check(&places, &any, "a");
-    assume(true);
     check(&places, &any, "a");
 }
 
@@ -210,7 +207,7 @@ fn pods_with_affinity_join_the_others() {
     check(&places, &near(), "b");
     places.observe_pod(&goes(&of_app("web", "b", json!({}))));
     let assumed = of_app("web", "a", json!({}));
-    places.assume(&key(&assumed), "u", &assumed.metadata.labels, &assumed.spec, || false);
+    places.assume(&key(&assumed), "u", &assumed.metadata.labels, &assumed.spec);
     check(&places, &near(), "a");
     places.forget("u");
     check(&places, &near(), "0/2 nodes are available: 2 node(s) didn't match pod affinity rules.");
