@@ -338,13 +338,9 @@ mod tests {
 
     #[test]
     fn brackets_in_texts_are_no_levels() {
-        for (text, depth) in [
-            ("1", 0),
-            ("{}", 1),
-            (r#"{"a": [{"b": 1}, [[]]]}"#, 4),
-            (r#""[[[""#, 0),
-            (r#"["\"[[", "\\", [1]]"#, 2),
-        ] {
+        for (text, depth) in
+            [("1", 0), ("{}", 1), (r#"{"a": [{"b": 1}, [[]]]}"#, 4), (r#""[[[""#, 0), (r#"["\"[[", "\\", [1]]"#, 2)]
+        {
             assert_eq!(nesting(text), depth, "{text}");
         }
     }
