@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use api::kubernetes::core::ConfigMap;
 use apimachinery::meta::{DeleteOptions, ObjectMeta};
-use chrono::{DurationRound, TimeDelta};
+use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use clock::{Clock, SimulatedClock, TimeSource, TimerClass};
 use controller::{Api, ListOptions};
 use host::time::timekeeper::{CommandError, Decision, Mode};
@@ -375,6 +375,31 @@ fn pass(wall: &SimulatedClock, time: TimeDelta) {
     wall.advance_to(to);
 }
 
+/// Lets wall time pass until landscape time goes on from `now`, or the command has ended. The response to the last write of a client
+/// may be pending, and as much time passes again after it.
+async fn pass_while_time_waits<T>(
+    world: &World,
+    wall: &SimulatedClock,
+    settle: TimeDelta,
+    now: DateTime<Utc>,
+    advanced: &tokio::task::JoinHandle<T>,
+) {
+    eventually("time goes on", async || {
+        if world.clock.now() != now || advanced.is_finished() {
+            return Some(());
+        }
+        // A participant that owes an answer while wall time passes is dropped for its silence. So only the time for
+        // which the clock waits passes, once.
+        let due = wall.next_work_timer().filter(|due| *due <= wall.now() + settle);
+        let state = world.clock.state();
+        if let Some(due) = due.filter(|_| state.settled && state.now == now) {
+            pass(wall, due - wall.now());
+        }
+        None
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
 async fn a_client_that_takes_no_part_is_given_time_to_act() {
@@ -397,6 +422,8 @@ async fn a_client_that_takes_no_part_is_given_time_to_act() {
     let clock = world.clock.clone();
     let to = start() + TimeDelta::hours(3);
     let advanced = tokio::task::spawn(async move { clock.advance(to, settle).await });
+    // The lines before the command may count, too.
+    pass_while_time_waits(&world, &wall, settle, start(), &advanced).await;
     for (hour, count) in (1..=3).zip(before.len() + 1..) {
         let tick = start() + TimeDelta::hours(hour);
         let acted =
@@ -405,21 +432,7 @@ async fn a_client_that_takes_no_part_is_given_time_to_act() {
         let decision = eventually("the clock waits", async || world.decision_waiting_for(&[])).await;
         assert!(matches!(decision, Decision::Wait { .. }), "time stands while the client may act");
         assert_eq!(world.clock.now(), tick);
-        // The response to its last write may be pending, and as much time passes again after it.
-        eventually("time goes on", async || {
-            if world.clock.now() != tick || advanced.is_finished() {
-                return Some(());
-            }
-            // A participant that owes an answer while wall time passes is dropped for its silence. So only the time for
-            // which the clock waits passes, once.
-            let due = wall.next_work_timer().filter(|due| *due <= wall.now() + settle);
-            let state = world.clock.state();
-            if let Some(due) = due.filter(|_| state.settled && state.now == tick) {
-                pass(&wall, due - wall.now());
-            }
-            None
-        })
-        .await;
+        pass_while_time_waits(&world, &wall, settle, tick, &advanced).await;
     }
     assert_eq!(advanced.await.expect("no panic"), Ok(to));
     assert_eq!(seen(&world).await.len(), before.len() + 3);
