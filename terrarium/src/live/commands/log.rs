@@ -192,8 +192,8 @@ struct EntryFilter {
     resources: Vec<String>,
     namespace: Option<String>,
     name: Option<String>,
-    /// The object as the name of a Shoot, if it can be one.
-    shoot: Option<ShootName>,
+    /// The object as the name of a Shoot, if it can be one, and true if it begins with the kind.
+    shoot: Option<(ShootName, bool)>,
     actor: Option<ActorFilter>,
     /// Failure to find the kind of a name that may also be PROJECT/NAME of a Shoot.
     no_kind: Option<Failure>,
@@ -225,13 +225,14 @@ impl EntryFilter {
         } else {
             same.map(ResourceInfo::log_resource).collect()
         };
-        wanted.shoot = object.parse().ok();
+        wanted.shoot = object.parse().ok().map(|shoot| (shoot, object.split('/').count() == 3));
         wanted.namespace = namespace.map(str::to_owned);
         wanted.name = name.filter(|name| !name.is_empty()).map(str::to_owned);
         Ok(wanted)
     }
 
-    /// Replaces the Project in the name of a Shoot by its namespace, and prints the usual name if another form was given.
+    /// Replaces the Project in the name of a Shoot by its namespace, and prints the usual name if another form was given,
+    /// except `KIND/NAMESPACE/NAME`.
     async fn of_project(&mut self, past: &Past) -> Result<(), Failure> {
         let Some(named) = &self.namespace else { return Ok(()) };
         if !self.resources.contains(&kinds::find("*", "shoots")?.log_resource()) {
@@ -242,7 +243,10 @@ impl EntryFilter {
             // If gardener-apiserver does not respond, the Projects are read from the log.
             Err(_) => past.all_projects().await?,
         };
-        if let Some(given) = &self.shoot
+        // KIND/NAMESPACE/NAME is the usual form for objects of every kind.
+        let is_namespace = |name: &str| projects.iter().any(|(_, namespace)| namespace == name);
+        if let Some((given, has_kind)) = &self.shoot
+            && !(*has_kind && is_namespace(named))
             && let Some(usual) = given.usual_among(&projects)
         {
             note_usual(given, &usual);

@@ -57,7 +57,9 @@ fn step(store: &AnyStore, step: &str) {
         ["list", position, items @ ..] => {
             let mut changes: BTreeMap<_, _> = store.watched_keys().into_iter().map(|key| (key, None)).collect();
             changes.extend(items.iter().map(|it| object(it)).map(|(key, object)| (key, Some(object))));
-            changes.into_iter().for_each(|(key, object)| store.deliver(key, object, number(position)));
+            for (key, object) in changes {
+                store.deliver(key, object, number(position));
+            }
             store.listed(number(position));
         }
         ["write", it, rest @ ..] => {
