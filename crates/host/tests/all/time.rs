@@ -375,8 +375,8 @@ fn pass(wall: &SimulatedClock, time: TimeDelta) {
     wall.advance_to(to);
 }
 
-/// Lets wall time pass until landscape time goes on from `now`, or the command has ended. The response to the last write of a client
-/// may be pending, and as much time passes again after it.
+/// Lets wall time pass until landscape time goes on from `now`, or the command has ended. The response to the last
+/// write of a client may be pending, and as much time passes again after it.
 async fn pass_while_time_waits<T>(
     world: &World,
     wall: &SimulatedClock,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Journals and `REACHED` of an earlier time, put back beside a newer store or checkpoint: no crash leaves that.
+//! Journals and `REACHED` of an earlier time, put back next to a newer store or checkpoint: no crash leaves that.
 
 use std::ops::Range;
 
