@@ -101,6 +101,7 @@ fn live(directory: &Directory, parent: Option<&Path>, arguments: Start) -> Resul
     let log = Log::open(directory, &facts, directory.has_run() && !losses.start_empty)?;
     let (name, ephemeral) = (facts.name.clone(), facts.ephemeral.clone());
     let ended = runtime.block_on(async {
+        signals::fail_writes_beyond_limits();
         let authorities = make_keys(directory, &facts)?;
         free_port(&facts).await;
         let (live, facts, turn) = start(directory, facts, &log, before, awaits_clock).await?;
