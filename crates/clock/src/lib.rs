@@ -20,7 +20,7 @@ use chrono::{DateTime, Utc};
 
 pub use random::Random;
 pub use simulated::SimulatedClock;
-pub use wall::WallClock;
+pub use wall::{WallClock, processor_time};
 
 /// An instant of landscape time.
 pub type Instant = DateTime<Utc>;

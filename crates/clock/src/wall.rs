@@ -23,6 +23,13 @@ impl WallClock {
     }
 }
 
+/// Processor time of the current thread, since its start. A system call: some 0.2 µs.
+#[must_use]
+pub fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
 impl Default for WallClock {
     fn default() -> Self {
         Self::new()

@@ -236,6 +236,7 @@ impl Running {
             let key = self.queue.lock().take(|ready| self.context.tasks.choose(ready));
             let Some(key) = key else { break };
             any = true;
+            self.context.tasks.count_pass();
             let catches = self.context.tasks.catches();
             match caught(catches, || (self.reconcile)(key.clone())) {
                 Ok(future) => self.passes.push(Pass { key: Some(key), future, catches }),

@@ -148,6 +148,13 @@ impl Tasks {
         }
     }
 
+    /// Counts a pass of a controller of the component, where its work is shown.
+    pub fn count_pass(&self) {
+        if let Some(polled) = self.0.polled.get() {
+            polled.count_pass();
+        }
+    }
+
     /// True if panics are caught: the code that catches one must call [`Tasks::caught`].
     pub fn catches(&self) -> bool {
         self.0.catching.is_some()

@@ -46,6 +46,16 @@ fn a_landscape_inside_one_process_is_as_one_of_processes() {
     in_order(&status, &["components inside the host's process\n", &host, " s of processor time, ", " MiB in memory\n"]);
     assert_eq!(status.matches(" in memory").count(), 1, "{status}");
     with_shoot(&sandbox);
+    let status: Value = serde_json::from_str(&sandbox.terrarium(&["status", "-o", "json"])).expect("JSON");
+    let components = status["processes"].as_array().expect("a list");
+    let has_work = |work: &Value| work["processorSeconds"].as_f64() > Some(0.0);
+    assert!(components.len() > 6 && components.iter().all(|it| has_work(&it["work"])), "{status}");
+    let passes = |name: &str| {
+        let one = components.iter().find(|it| it["name"].as_str().is_some_and(|it| it.starts_with(name)));
+        one.and_then(|one| one["work"]["passes"].as_u64())
+    };
+    assert!(passes("gardenlet-") > Some(5) && passes("gardener-controller-manager-") > Some(5), "{status}");
+    assert!(has_work(&status["hostParts"]["kube-controllers"]), "{status}");
     let names = Program::ALL.map(Program::name);
     let mut seen = Vec::new();
     for context in ["runtime", "seed-local"] {

@@ -24,6 +24,7 @@ use futures::StreamExt;
 use futures::stream;
 use host::pods::kubelet::HEALTHY;
 use host::registry;
+use host::time::clock_service::Work;
 use process::{Context, child};
 use serde::Serialize;
 use serde_json::json;
@@ -79,6 +80,9 @@ struct Process {
     /// Consumption; None: it is no process of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     consumption: Option<Consumption>,
+    /// Its work inside the host's process; None: it is a process of its own, or does not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    work: Option<Work>,
 }
 
 /// A roll-out in progress.
@@ -111,10 +115,10 @@ struct StatusReport {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
     let client = Client::of(&directory)?;
-    let (clock, mut found) = block_on(async {
-        let clock = client.clock().await?;
+    let (clock, mut work, mut found) = block_on(async {
+        let (clock, work) = (client.clock().await?, client.work().await?);
         let found = look(&client, arguments.rollouts, clock.now).await?;
-        Ok((clock, found))
+        Ok((clock, work, found))
     })?;
     let (pid, components) = (client.host.pid, &client.host.components);
     let hint = |command: &str| arguments.which.hint(command);
@@ -123,7 +127,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let host = Consumption::of(pid);
     let mut consumption = consumption::of_pods(pid);
     for process in &mut found.processes {
-        process.consumption = consumption.remove(&child::participant(&process.cluster, &process.name));
+        let name = child::participant(&process.cluster, &process.name);
+        (process.consumption, process.work) = (consumption.remove(&name), work.remove(&name));
     }
     let bytes = bytes_in(&directory.join("log"));
     if arguments.output != Form::Text {
@@ -132,6 +137,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         object["head"] = json!(found.head);
         object["bytes"] = json!(bytes);
         object["consumption"] = json!(host);
+        object["hostParts"] = json!(work);
         object["objects"] = json!(found.objects);
         object["processes"] = json!(found.processes);
         if arguments.rollouts {
@@ -162,12 +168,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     output.line(&format!("log revision {} · {place}", found.head))?;
     output.line(&counted(&found.objects))?;
     for process in &found.processes {
-        let Process { name, version, state, ready, restarts, ended, trouble, consumption, .. } = process;
-        let process = consumption.map(|it| format!("  process {}: {}", it.pid, consumed(&it))).unwrap_or_default();
+        let Process { name, version, state, ready, restarts, ended, trouble, consumption, work, .. } = process;
+        let process = consumption.map(|it| format!("  process {}: {}", it.pid, consumed(&it)));
+        let process = process.or_else(|| work.map(|work| format!("  {}", worked(work)))).unwrap_or_default();
         output.line(&format!("  {name:<56} {version:<10} {state:<18} ready {ready}  restarts {restarts}{process}"))?;
         for line in ended.iter().chain(trouble) {
             output.line(&format!("    {line}"))?;
         }
+    }
+    for (name, work) in work {
+        output.line(&format!("  {name}, of the host: {}", worked(work)))?;
     }
     for (name, trouble) in &clock.troubles {
         output.line(&format!("  {name}, of the host: {trouble}"))?;
@@ -234,6 +244,7 @@ fn process(pod: &Pod) -> Process {
         ended: container.and_then(|container| container.last_state.terminated.as_ref()).map(ended),
         trouble: pod.status.conditions.iter().find(|it| it.r#type == HEALTHY).map(|it| it.message.clone()),
         consumption: None,
+        work: None,
     }
 }
 
@@ -251,8 +262,14 @@ fn joined(leases: &[Lease], pods: &[Pod]) -> Vec<Process> {
         ended: None,
         trouble: None,
         consumption: None,
+        work: None,
     };
     by_none.map(process).collect()
+}
+
+/// Formats the work of a component.
+fn worked(Work { passes, processor_seconds }: Work) -> String {
+    format!("{passes} passes, {processor_seconds:.1} s of processor time")
 }
 
 /// Formats a consumption.

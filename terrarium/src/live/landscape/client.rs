@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Access of the commands to a landscape: as its administrator, over HTTPS.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random};
 use host::kinds::clock_object;
-use host::time::clock_service::ClockState;
+use host::time::clock_service::{ClockState, Work};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::https::{self, Credentials};
@@ -187,6 +188,11 @@ impl Client {
     /// Reads the clock.
     pub(crate) async fn clock(&self) -> Result<ClockState, Failure> {
         self.send(Method::GET, CLOCK_PATH, None).await
+    }
+
+    /// Reads the work of the components inside the host's process, by `CLUSTER/POD`, or by the name of a part of the host.
+    pub(crate) async fn work(&self) -> Result<BTreeMap<String, Work>, Failure> {
+        self.send(Method::GET, &format!("{CLOCK_PATH}work"), None).await
     }
 
     /// Begins to advance the clock. If time has already passed the destination, it settles at the present instant.

@@ -33,7 +33,7 @@ use process::participant::{Answer, Grant, Idle, Join, LineCounts};
 use tokio::sync::{Notify, oneshot};
 
 use self::messages::By;
-pub use self::messages::{Advanced, ClockState};
+pub use self::messages::{Advanced, ClockState, Work};
 pub use self::reports::OwnReports;
 use self::thread::OwnThread;
 use crate::time::timekeeper::{CommandError, Mode, Report, Timekeeper, WaitsFor};
@@ -291,7 +291,7 @@ impl ClockService {
 
     /// Unregisters a participant.
     pub fn leave(&self, name: &str) {
-        self.with(|keeper, _| keeper.leave(name));
+        self.with(|keeper, wall| keeper.leave(name, wall));
         self.0.state().waiting.remove(name);
     }
 
@@ -386,6 +386,11 @@ impl ClockService {
             absences: keeper.absences().cloned().collect(),
             live_lock: keeper.live_lock().map(ToString::to_string),
         }
+    }
+
+    /// Work of the components inside the host's process, by `CLUSTER/POD`, or by the name of a part of the host.
+    pub fn work(&self) -> BTreeMap<String, Work> {
+        self.0.thread.get().map(OwnThread::work).unwrap_or_default()
     }
 }
 

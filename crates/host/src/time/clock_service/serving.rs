@@ -78,6 +78,7 @@ impl ClockService {
         let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         match (method, place) {
             (Method::GET, "") => {}
+            (Method::GET, "work") => return json(&self.work()),
             (Method::POST, "advance") => {
                 let Ok(Advance { to, settle_milliseconds, or_now, by, participant, ignore_absence }) =
                     serde_json::from_slice(&body)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Thread of the host's process on which the clock is driven and components run.
 
+use std::collections::BTreeMap;
+
 use clock::Instant;
 use process::polls::Polls;
 
 use super::ClockService;
+use super::messages::Work;
 use crate::time::timekeeper::{OVERDUE, WaitsFor};
 
 /// A participant on whose thread the clock is driven.
@@ -24,6 +27,11 @@ impl ClockService {
 }
 
 impl OwnThread {
+    /// Work of the components that the thread polls, by name.
+    pub(super) fn work(&self) -> BTreeMap<String, Work> {
+        self.polls.work().into_iter().map(|(name, work)| (name.to_string(), work.into())).collect()
+    }
+
     /// Adds the component that has occupied the thread for long: `components (runtime/a, running for 12 s)`.
     pub(super) fn describe(&self, waits_for: &mut WaitsFor, wall: Instant) {
         let Some((name, time)) = self.polls.look(wall).filter(|(_, time)| *time >= OVERDUE) else { return };
