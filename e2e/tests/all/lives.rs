@@ -145,7 +145,12 @@ fn every_end_of_a_component_leaves_its_reason() {
     let log = std::fs::read_to_string(sandbox.directory().join("host.log")).expect("the host's log");
     in_order(
         &log,
-        &["a process has ended", "\"signal\":9", "landscape time goes on without it", "lost the landscape's clock"],
+        &[
+            "a process has ended",
+            "\"signal\":9",
+            "it takes no part in landscape time any more",
+            "lost the landscape's clock",
+        ],
     );
     sandbox.terrarium(&["down"]);
     let log = std::fs::read_to_string(sandbox.directory().join("host.log")).expect("the host's log");

@@ -82,7 +82,7 @@ pub(crate) fn apply(clock: &ClockService, spec: &terrarium::ClockSpec) {
         }
         if spec.paused {
             keeper.pause(wall);
-        } else if keeper.is_paused() || keeper.live_lock().is_some() {
+        } else if keeper.is_stopped() {
             // The client that writes the object has seen why time was stopped.
             keeper.resume(wall);
         }

@@ -52,7 +52,7 @@ impl ClockService {
             // Log lines carry the clock's time: nothing is logged while the clock's state is locked.
             for participant in gone {
                 let seconds = REPORT_LIMIT.num_seconds();
-                tracing::warn!(participant, "landscape time goes on without it: no answer for {seconds} s");
+                tracing::warn!(participant, "it takes no part in landscape time any more: no answer for {seconds} s");
             }
             match decision {
                 Decision::Barrier { number, .. } => {

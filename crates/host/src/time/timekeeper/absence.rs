@@ -3,7 +3,7 @@
 
 use clock::Instant;
 
-use super::{Absence, Anchor, REPORT_LIMIT, Timekeeper};
+use super::{Absence, Anchor, Mode, REPORT_LIMIT, Timekeeper};
 
 /// Maximum number of stored absences.
 const ABSENCES: usize = 32;
@@ -15,12 +15,19 @@ pub(super) struct Outage {
     pub(super) name: String,
     /// End, by [`Timekeeper::patience`], of the time for which landscape time stands.
     pub(super) until: Instant,
-    /// True once it is stored as an absence; time moves again.
+    /// True once it is stored as an absence.
     is_absence: bool,
 }
 
 impl Timekeeper {
-    pub(super) fn end_absence(&mut self, name: &str) {
+    /// Ends the absence of a component that is back or has ended.
+    pub(super) fn end_absence(&mut self, name: &str, wall: Instant) {
+        if self.awaited.contains(name) {
+            // As long as time stands for it.
+            self.now = self.now(wall);
+            self.anchor = Anchor { landscape: self.now, wall };
+            self.awaited.remove(name);
+        }
         let now = self.now;
         self.absences.iter_mut().filter(|absence| absence.name == name).for_each(|absence| {
             absence.until.get_or_insert(now);
@@ -37,7 +44,7 @@ impl Timekeeper {
     pub fn set_outage(&mut self, name: Option<&str>, wall: Instant) {
         self.now = self.now(wall);
         if let Some(ended) = self.outage.take() {
-            self.end_absence(&ended.name);
+            self.end_absence(&ended.name, wall);
             self.anchor = Anchor { landscape: self.now, wall };
         }
         let until = self.patience.at(wall) + REPORT_LIMIT;
@@ -66,15 +73,24 @@ impl Timekeeper {
         self.begin_absence(name, wall);
     }
 
-    /// Stores an absence; a command ends unless it ignores absences.
+    /// Stores an absence. Unless the command ignores absences it ends, and `Eager` and `Auto` do not move time until the
+    /// component is back, [`Timekeeper::resume`] or another mode.
     pub(super) fn begin_absence(&mut self, name: String, wall: Instant) {
-        self.absences.push_back(Absence { name, since: self.now, until: None });
+        self.absences.push_back(Absence { name: name.clone(), since: self.now, until: None });
         if self.absences.len() > ABSENCES {
             self.absences.pop_front();
         }
         // The component's effects would be missing from now on.
-        if self.command.is_some_and(|command| !command.ignores_absence) {
+        if self.command.is_none_or(|command| !command.ignores_absence) {
             self.cancel(wall);
+            self.now = self.now(wall);
+            self.awaited.insert(name);
         }
+    }
+
+    /// Absent components for which time that would move by itself stands.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = &str> {
+        let stands = self.command.is_none() && !self.paused && matches!(self.mode, Mode::Eager | Mode::Auto);
+        self.awaited.iter().filter(move |_| stands).map(String::as_str)
     }
 }

@@ -44,6 +44,7 @@ impl Timekeeper {
     pub fn ignore_absence(&mut self) {
         if let Some(command) = &mut self.command {
             command.ignores_absence = true;
+            self.awaited.clear();
         }
     }
 

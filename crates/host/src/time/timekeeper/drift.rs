@@ -48,9 +48,10 @@ impl Timekeeper {
         work.filter(|work| *work <= (self.now + EAGER_HORIZON).min(END))
     }
 
-    /// True if a live-lock keeps time from moving by itself.
+    /// True if a live-lock or the absence of a component keeps time from moving by itself.
     fn stands_still(&self) -> bool {
-        self.live_lock.is_some() && matches!(self.mode, Mode::Eager | Mode::Auto)
+        let is_stopped = self.live_lock.is_some() || !self.awaited.is_empty();
+        is_stopped && matches!(self.mode, Mode::Eager | Mode::Auto)
     }
 
     /// Present instant of time that runs by itself; `None`: it does not run.

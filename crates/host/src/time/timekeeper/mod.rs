@@ -98,6 +98,8 @@ pub struct Timekeeper {
     dropped: BTreeSet<String>,
     /// Latest absences, oldest first.
     absences: VecDeque<Absence>,
+    /// Absent components for which `Eager` and `Auto` do not move time.
+    awaited: BTreeSet<String>,
     outage: Option<Outage>,
 }
 
@@ -123,6 +125,7 @@ impl Timekeeper {
             holds: BTreeMap::new(),
             dropped: BTreeSet::new(),
             absences: VecDeque::new(),
+            awaited: BTreeSet::new(),
             outage: None,
         }
     }
@@ -156,7 +159,7 @@ impl Timekeeper {
         self.anchor = Anchor { landscape: self.now, wall };
         self.mode = mode;
         self.awaits_mode_until = None;
-        self.live_lock = None;
+        self.go_on();
     }
 
     /// Lets time advance to near work timers and stand there until [`Timekeeper::set_mode`], at most for
@@ -176,12 +179,17 @@ impl Timekeeper {
         self.paused = true;
     }
 
-    /// Ends a pause.
+    /// Ends a pause; time also goes on after a live-lock, and without absent components.
     pub fn resume(&mut self, wall: Instant) {
         self.now = self.now(wall);
         self.anchor = Anchor { landscape: self.now, wall };
         self.paused = false;
+        self.go_on();
+    }
+
+    fn go_on(&mut self) {
         self.live_lock = None;
+        self.awaited.clear();
     }
 
     /// Records that a client without part in landscape time wrote, or that one of its watches was sent a change.
@@ -200,6 +208,11 @@ impl Timekeeper {
             Mode::Rate(_) | Mode::Stepped => false,
         };
         self.live_lock.is_none() && (self.command.is_some() || (jumps && !self.paused))
+    }
+
+    /// True if time was paused, or stopped for a live-lock or the absence of a component.
+    pub fn is_stopped(&self) -> bool {
+        self.paused || self.live_lock.is_some() || !self.awaited.is_empty()
     }
 
     /// Stops time for writers that react to one another in an endless cycle: a command ends, and `Eager` and `Auto` do
@@ -246,7 +259,7 @@ impl Timekeeper {
     pub fn join(&mut self, name: &str, join: Join, wall: Instant) -> Grant {
         self.dropped.remove(name);
         self.now = self.now(wall);
-        self.end_absence(name);
+        self.end_absence(name, wall);
         self.disturb();
         let participant = self.participants.entry(name.to_owned()).or_default();
         let (granted, Join { reads_dial, is_command }) = (self.grants, join);
@@ -266,10 +279,10 @@ impl Timekeeper {
     }
 
     /// Unregisters a participant whose connection ended.
-    pub fn leave(&mut self, name: &str) {
+    pub fn leave(&mut self, name: &str, wall: Instant) {
         self.participants.remove(name);
         self.dropped.remove(name);
-        self.end_absence(name);
+        self.end_absence(name, wall);
     }
 
     /// True if a participant is a command, which ends with its connection.

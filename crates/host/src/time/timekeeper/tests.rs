@@ -329,8 +329,10 @@ fn a_participant_that_reports_nothing_for_thirty_seconds_is_dropped_and_named() 
     let (end, grants) = wait(&mut keeper, &mut answering, 0..=29);
     assert_eq!((end, grants), (Decision::Wait { until: Some(wall(30_000)) }, vec![]));
     let (_, grants) = wait(&mut keeper, &mut answering, 30..=30);
-    assert_eq!(grants, [5]);
+    assert_eq!(grants, [0; 0]);
     assert_eq!(keeper.dropped().collect::<Vec<_>>(), ["mute"]);
+    keeper.resume(wall(31_000));
+    assert_eq!(wait(&mut keeper, &mut answering, 31..=31).1, [5]);
     assert_eq!(keeper.report("mute", Idle::default()), Report::NotJoined, "it has to join again");
 }
 
@@ -401,6 +403,40 @@ fn a_command_stops_where_a_component_does_not_answer() {
 }
 
 #[test]
+fn time_that_moves_by_itself_waits_for_an_absent_component() {
+    type Act = fn(&mut Timekeeper, Instant);
+    let ways: [(&str, Act); 4] = [
+        ("it is back", |keeper, wall| drop(keeper.join("mute", Join::default(), wall))),
+        ("it has ended", |keeper, wall| keeper.leave("mute", wall)),
+        ("the user wants it", Timekeeper::resume),
+        ("another mode", |keeper, wall| keeper.set_mode(Mode::Auto, wall)),
+    ];
+    for mode in [Mode::Eager, Mode::Auto] {
+        for (name, act) in ways {
+            let mut toys = [Toy::new("a", &[40, 90], &[]), Toy::new("mute", &[40], &[])];
+            let mut keeper = joined(mode, &mut toys);
+            let [mut answering, _] = toys;
+            wait(&mut keeper, std::slice::from_mut(&mut answering), 0..=100);
+            let waits = keeper.waits_for(wall(100_000)).participants;
+            assert_eq!((waits, keeper.is_stopped()), (vec!["mute".to_owned()], true), "{mode:?}");
+            let stood = keeper.now(wall(100_000));
+            assert!(stood <= at(40), "{mode:?}: {stood}");
+            act(&mut keeper, wall(100_000));
+            assert_eq!(keeper.now(wall(100_000)), stood, "{mode:?}: {name}");
+            assert!(!keeper.is_stopped(), "{mode:?}: {name}");
+        }
+    }
+    // A command goes on without it where that was asked for, and the mode after it.
+    let mut toys = [Toy::new("a", &[40, 90], &[]), Toy::new("mute", &[40], &[])];
+    let mut keeper = joined(Mode::Auto, &mut toys);
+    let [mut answering, _] = toys;
+    keeper.advance(at(60), TimeDelta::zero(), wall(0)).expect("nothing is at work");
+    keeper.ignore_absence();
+    wait(&mut keeper, std::slice::from_mut(&mut answering), 0..=100);
+    assert_eq!((keeper.now(wall(100_000)), answering.fired), (at(90), vec![40, 90]));
+}
+
+#[test]
 fn a_command_that_does_not_answer_is_no_absence() {
     let mut keeper = joined(Mode::Stepped, &mut [Toy::new("a", &[], &[])]);
     keeper.join("printer", Join { is_command: true, ..Join::default() }, wall(0));
@@ -422,10 +458,11 @@ fn a_participant_that_waited_for_an_unresponsive_server_has_its_time_again() {
     assert_eq!(keeper.dropped().collect::<Vec<_>>(), ["server"]);
     keeper.server_answers("server");
     assert_eq!(keeper.dropped().next(), None);
-    let (_, grants) = wait(&mut keeper, &mut answering, 50..=50);
-    assert_eq!(grants, [5]);
-    keeper.leave("waits");
+    assert_eq!(wait(&mut keeper, &mut answering, 50..=50).1, [0; 0]);
+    assert_eq!(keeper.dropped().collect::<Vec<_>>(), ["waits"]);
+    keeper.leave("waits", wall(51_000));
     assert_eq!(keeper.dropped().next(), None, "a participant that has ended is not awaited");
+    assert_eq!(wait(&mut keeper, &mut answering, 51..=51).1, [5]);
 }
 
 #[test]

@@ -74,7 +74,9 @@ impl Timekeeper {
             .filter(|(name, participant)| self.lags(participant) || owes_decision == Some(name.as_str()))
             .map(|(name, _)| name.clone());
         let servers = self.awaited_outage().map(|outage| outage.name.clone());
-        WaitsFor { participants: participants.chain(servers).collect(), holds: self.holds.keys().cloned().collect() }
+        let absent = self.awaited().map(str::to_owned);
+        let participants = participants.chain(servers).chain(absent).collect();
+        WaitsFor { participants, holds: self.holds.keys().cloned().collect() }
     }
 
     /// True if a participant works, or has not yet seen the barrier.

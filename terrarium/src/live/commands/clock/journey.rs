@@ -474,7 +474,8 @@ impl Journey {
     /// Checks that the advance ended at its destination.
     async fn arrive(&self, destination: &Destination, to: DateTime<Utc>) -> Result<(), Failure> {
         let reached = self.printer.state().reached.clone();
-        let now = self.client.clock().await?.now;
+        let state = self.client.clock().await?;
+        let now = state.now;
         match (reached, &destination.state) {
             (Some(Reached::Event(event)), _) => Err(Failure::Failed(format!("stopped at {}: {event}", time(now)))),
             (Some(Reached::Closed), _) => Err(Failure::OutputClosed),
@@ -484,6 +485,15 @@ impl Journey {
                     return Ok(());
                 }
                 Err(Failure::Failed(format!("Shoot {namespace}/{name} is not {state} by {}", time(to))))
+            }
+            (None, None) if now < to && state.dropped.contains(&participant(std::process::id())) => {
+                let seconds = REPORT_LIMIT.num_seconds();
+                Err(Failure::Failed(format!(
+                    "stopped at {}: this command had not answered the host for {seconds} s of wall time; \
+                     `terrarium clock until {to}` resumes it",
+                    time(now),
+                    to = time(to)
+                )))
             }
             (None, None) if now < to => Err(Failure::Failed(format!(
                 "another client ended the command at {}, on the way to {}",

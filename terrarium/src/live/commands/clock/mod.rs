@@ -365,10 +365,14 @@ pub(crate) fn summary(state: &ClockState) -> String {
 pub(crate) fn waits(state: &ClockState) -> Vec<String> {
     let ended = (state.now >= END).then(|| "  stopped: landscape time has ended".to_owned());
     let stopped = state.live_lock.iter().map(|lock| format!("  stopped: {lock}; `terrarium clock resume` goes on"));
-    let participants = state.waits_for.participants.iter().map(|name| format!("  waits for {name}"));
+    let is_absent = |name: &String| state.dropped.contains(name);
+    let participants = state.waits_for.participants.iter().map(|name| {
+        let hint = if is_absent(name) { "; `terrarium clock resume` goes on without it" } else { "" };
+        format!("  waits for {name}{hint}")
+    });
     let holds = state.waits_for.holds.iter().map(|hold| format!("  held for {hold}"));
     let dropped = state.dropped.iter().map(|name| format!("  dropped {name}: it does not answer"));
-    let is_empty = |absence: &&Absence| absence.until == Some(absence.since);
+    let is_empty = |absence: &&Absence| absence.until.map(time) == Some(time(absence.since));
     let absences = state.absences.iter().filter(|absence| !is_empty(absence)).map(|Absence { name, since, until }| {
         let until = until.map_or_else(|| "now".to_owned(), time);
         format!("  without {name} from {} to {until}: what it was to do then is missing", time(*since))
