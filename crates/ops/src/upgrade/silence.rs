@@ -22,6 +22,9 @@ use process::participant::CLOCK_NAME;
 
 use crate::upgrade::components::Row;
 
+/// Begin of the reason for which landscape time is held while the event log takes no writes.
+pub const LOG_HOLD: &str = "the event log, which takes no writes";
+
 /// Reason for which gardener-apiserver does not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silence {
@@ -108,8 +111,8 @@ fn sentence(fault: &Fault) -> String {
 }
 
 /// Returns the sentence about the first of a component's processes that does not answer: an active fault acts on it, or
-/// landscape time waits for its report or no longer does. None: there is no such process. `component`: name of the
-/// Deployment; `pods`: its pods.
+/// landscape time waits for its report or no longer does; about the event log if that takes no writes. None: there is no
+/// such process. `component`: name of the Deployment; `pods`: its pods.
 pub async fn of_processes(context: &Context, component: &str, pods: &[Arc<Pod>]) -> Option<String> {
     let clock = Api::<terrarium::Clock>::all(context, cluster::RUNTIME).get_opt(CLOCK_NAME).await;
     let faults = Api::<Fault>::all(context, cluster::RUNTIME).list(&ListOptions::default()).await;
@@ -119,6 +122,9 @@ pub async fn of_processes(context: &Context, component: &str, pods: &[Arc<Pod>])
 
 fn unanswered(component: &str, pods: &[Arc<Pod>], faults: &[Fault], clock: &ClockStatus) -> Option<String> {
     let now = clock.now?.0;
+    if let Some(log) = clock.waits_for.iter().find(|it| it.starts_with(LOG_HOLD)) {
+        return Some(format!("landscape time is held for {log}"));
+    }
     pods.iter().find_map(|pod| {
         let at = pod.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
         let process = Process { component, pod: &pod.metadata.name, seed: cluster::seed(at) };
@@ -184,6 +190,12 @@ mod tests {
             (vec![], name, "", Some("seed--a/gardenlet-1 does not answer: landscape time no longer waits for it")),
             (vec![], "", name, Some("seed--a/gardenlet-1 does not answer: landscape time waits for it")),
             (vec![partition], name, "", Some(acts)),
+            (
+                vec![],
+                "",
+                "the event log, which takes no writes: the disk is full",
+                Some("landscape time is held for the event log, which takes no writes: the disk is full"),
+            ),
         ] {
             let clock = ClockStatus {
                 now: Some(MicroTime(at("2023-07-27T20:05:00Z"))),

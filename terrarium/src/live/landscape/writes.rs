@@ -11,6 +11,7 @@ use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
 use eventlog::sled::Trouble;
 use host::time::clock_service::ClockService;
+use ops::upgrade::silence::LOG_HOLD;
 
 use crate::failure::Failure;
 use crate::live::directory::Held;
@@ -60,5 +61,6 @@ pub(in crate::live) async fn watched(held: &Held, log: &Log, clock: &ClockServic
 
 /// Reason for which time is held.
 fn hold(trouble: &Trouble) -> String {
-    format!("the event log, which takes no writes: {trouble}")
+    let remedy = if trouble.is_lasting() { "; `terrarium down` and then `terrarium up` open it again" } else { "" };
+    format!("{LOG_HOLD}: {trouble}{remedy}")
 }

@@ -16,6 +16,7 @@ use super::Arguments;
 use crate::failure::Failure;
 use crate::live::binaries::INSIDE;
 use crate::live::bootstrap;
+use crate::live::client::Client;
 use crate::live::directory::{Directory, Ephemeral, Facts, loopback};
 
 impl Arguments {
@@ -85,11 +86,20 @@ impl Arguments {
         ];
         match flags.into_iter().find(|(_, differs)| *differs) {
             None => Ok(()),
-            Some((flag, _)) => Err(Failure::input(
-                format!("{flag} cannot be changed while landscape {} runs", facts.name),
-                format!("stop it with `{}`, and start it again with the flag", self.which.hint("terrarium down")),
-            )),
+            Some((flag, _)) => Err(self.unchangeable(flag, &facts.name)),
         }
+    }
+
+    fn unchangeable(&self, flag: &str, name: &str) -> Failure {
+        let hint = format!("stop it with `{}`, and start it again with the flag", self.which.hint("terrarium down"));
+        Failure::input(format!("{flag} cannot be changed while landscape {name} runs"), hint)
+    }
+
+    /// Refuses the form of components if another command has started the landscape meanwhile, with another one.
+    pub(super) fn has_requested_form(&self, client: &Client) -> Result<(), Failure> {
+        let (requested, running) = (self.settings.components.as_deref(), client.host.components.form.as_str());
+        let differs = requested.is_some_and(|requested| !running.is_empty() && requested != running);
+        if differs { Err(self.unchangeable("--components", &client.facts.name)) } else { Ok(()) }
     }
 
     /// Requested emulated version: `newest` stands for the newest known release.

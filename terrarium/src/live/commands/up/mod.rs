@@ -129,6 +129,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             result = brought_up => result,
         }
     })?;
+    arguments.has_requested_form(&client)?;
     directory.found_gardener(&version)?;
     client.facts.gardener_found = Some(version);
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
