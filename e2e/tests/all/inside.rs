@@ -55,7 +55,7 @@ fn a_landscape_inside_one_process_is_as_one_of_processes() {
         one.and_then(|one| one["work"]["passes"].as_u64())
     };
     assert!(passes("gardenlet-") > Some(5) && passes("gardener-controller-manager-") > Some(5), "{status}");
-    assert!(has_work(&status["hostParts"]["kube-controllers"]), "{status}");
+    assert!(has_work(&status["hostParts"]["kube-controller-manager"]), "{status}");
     let names = Program::ALL.map(Program::name);
     let mut seen = Vec::new();
     for context in ["runtime", "seed-local"] {

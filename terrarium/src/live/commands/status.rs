@@ -177,7 +177,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         }
     }
     for (name, work) in work {
-        output.line(&format!("  {name}, of the host: {}", worked(work)))?;
+        output.line(&format!("  {name:<56} {}", worked(work)))?;
     }
     for (name, trouble) in &clock.troubles {
         output.line(&format!("  {name}, of the host: {trouble}"))?;
