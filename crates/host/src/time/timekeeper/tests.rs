@@ -406,7 +406,9 @@ fn a_command_stops_where_a_component_does_not_answer() {
 fn time_that_moves_by_itself_waits_for_an_absent_component() {
     type Act = fn(&mut Timekeeper, Instant);
     let ways: [(&str, Act); 4] = [
-        ("it is back", |keeper, wall| drop(keeper.join("mute", Join::default(), wall))),
+        ("it is back", |keeper, wall| {
+            keeper.join("mute", Join::default(), wall);
+        }),
         ("it has ended", |keeper, wall| keeper.leave("mute", wall)),
         ("the user wants it", Timekeeper::resume),
         ("another mode", |keeper, wall| keeper.set_mode(Mode::Auto, wall)),
