@@ -104,7 +104,14 @@ fn live(directory: &Directory, parent: Option<&Path>, arguments: Start) -> Resul
         signals::fail_writes_beyond_limits();
         let authorities = make_keys(directory, &facts)?;
         free_port(&facts).await;
-        let (live, facts, turn) = start(directory, facts, &log, before, awaits_clock).await?;
+        let (live, facts, turn) = match start(directory, facts, &log, before, awaits_clock).await {
+            Ok(started) => started,
+            Err(failure) => {
+                // Another host may have the directory next, and must find the log unused.
+                let _ = log.close().await;
+                return Err(failure);
+            }
+        };
         let pages = Mount::start(&live, directory, &facts, log.events()).await?;
         live.serve_pages(pages);
         let _registered = running::register(parent, directory);
