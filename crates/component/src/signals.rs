@@ -65,7 +65,7 @@ impl Streams {
     }
 }
 
-/// Streams of one waiter; the next one gets them when it is dropped.
+/// Streams during one wait. They are put back for the next wait when the value is dropped.
 struct Wait(Option<Streams>);
 
 impl Drop for Wait {

@@ -16,6 +16,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use clock::Instant;
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 /// Number of bits for the number of a component.
 const BITS: u32 = 16;
@@ -41,7 +42,7 @@ struct Shown {
     counts: Arc<Counts>,
 }
 
-/// Counts of one component, which only the thread changes.
+/// Counters of one component. Only the polling thread writes them.
 #[derive(Debug, Default)]
 struct Counts {
     passes: AtomicU64,
@@ -55,12 +56,13 @@ impl Counts {
 }
 
 /// Work of a component since its start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Work {
     /// Number of passes that its controllers have begun.
     pub passes: u64,
-    /// Processor time of its polls that have ended, with that of the requests that servers of this thread answer.
-    pub processor_time: Duration,
+    /// Processor time of its polls, in seconds. Includes its requests that servers on the same thread answer.
+    pub processor_seconds: f64,
 }
 
 impl Polls {
@@ -81,12 +83,12 @@ impl Polls {
     }
 
     /// Returns the work of each component, by its name.
-    pub fn work(&self) -> BTreeMap<Arc<str>, Work> {
+    pub fn work(&self) -> BTreeMap<String, Work> {
         let mut all: BTreeMap<_, Work> = BTreeMap::new();
         for Shown { name, counts } in self.0.components.lock().iter().flatten() {
-            let work = all.entry(name.clone()).or_default();
+            let work = all.entry(name.to_string()).or_default();
             work.passes += counts.passes.load(Ordering::Relaxed);
-            work.processor_time += Duration::from_nanos(counts.nanoseconds.load(Ordering::Relaxed));
+            work.processor_seconds += Duration::from_nanos(counts.nanoseconds.load(Ordering::Relaxed)).as_secs_f64();
         }
         all
     }
@@ -129,7 +131,7 @@ fn processor_time() -> u64 {
 }
 
 impl Polled {
-    /// Counts a pass of a controller.
+    /// Increments the number of passes.
     pub(crate) fn count_pass(&self) {
         Counts::add(&self.counts.passes, 1);
     }
@@ -210,9 +212,9 @@ mod tests {
         }
         b.end();
         let work = polls.work();
-        assert_eq!(work["a"], Work { passes: 2, processor_time: Duration::ZERO });
-        assert!(work["b"].passes == 0 && work["b"].processor_time > Duration::ZERO, "{work:?}");
+        assert_eq!(work["a"], Work { passes: 2, processor_seconds: 0.0 });
+        assert!(work["b"].passes == 0 && work["b"].processor_seconds > 0.0, "{work:?}");
         drop(b);
-        assert_eq!(polls.work().into_keys().collect::<Vec<_>>(), ["a".into()]);
+        assert_eq!(polls.work().into_keys().collect::<Vec<_>>(), ["a"]);
     }
 }

@@ -148,7 +148,7 @@ impl Tasks {
         }
     }
 
-    /// Counts a pass of a controller of the component, where its work is shown.
+    /// Increments the number of passes of the component, if its work is shown.
     pub fn count_pass(&self) {
         if let Some(polled) = self.0.polled.get() {
             polled.count_pass();

@@ -47,7 +47,7 @@ pub struct ClockStatus {
     pub settled: bool,
     /// Participants that time waits for: components that work or lag behind, and processes that are starting.
     pub waits_for: Vec<String>,
-    /// Components that take no part in time any more, because they were silent for 30 seconds.
+    /// Components that were dropped from landscape time, because they had not answered for 30 seconds.
     pub dropped: Vec<String>,
     /// Live-lock for which time was stopped: the object with too many writes and its last writer. Empty if there is none.
     pub live_lock: String,

@@ -22,7 +22,7 @@ use process::participant::CLOCK_NAME;
 
 use crate::upgrade::components::Row;
 
-/// Begin of the reason for which landscape time is held while the event log takes no writes.
+/// First words of the hold of landscape time that lasts while the event log takes no writes.
 pub const LOG_HOLD: &str = "the event log, which takes no writes";
 
 /// Reason for which gardener-apiserver does not answer.

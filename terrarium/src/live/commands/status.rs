@@ -24,7 +24,7 @@ use futures::StreamExt;
 use futures::stream;
 use host::pods::kubelet::HEALTHY;
 use host::registry;
-use host::time::clock_service::Work;
+use process::polls::Work;
 use process::{Context, child};
 use serde::Serialize;
 use serde_json::json;

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random};
 use host::kinds::clock_object;
-use host::time::clock_service::{ClockState, Work};
+use host::time::clock_service::ClockState;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::https::{self, Credentials};
 use process::participant::{CLOCK_NAME, CLOCK_PATH};
 use process::pki::Pair;
+use process::polls::Work;
 use process::transport::full;
 use process::{Context, Identity, Output, Tasks, Transport};
 use serde::de::DeserializeOwned;
@@ -190,7 +191,8 @@ impl Client {
         self.send(Method::GET, CLOCK_PATH, None).await
     }
 
-    /// Reads the work of the components inside the host's process, by `CLUSTER/POD`, or by the name of a part of the host.
+    /// Reads passes and processor time of the components inside the host's process. Keys: `CLUSTER/POD`, or the name of a part
+    /// of the host.
     pub(crate) async fn work(&self) -> Result<BTreeMap<String, Work>, Failure> {
         self.send(Method::GET, &format!("{CLOCK_PATH}work"), None).await
     }

@@ -7,7 +7,6 @@ use std::fmt;
 use chrono::SecondsFormat;
 use clock::Instant;
 use http::StatusCode;
-use process::polls;
 use process::transport::full;
 use process::{Request, Response, User};
 use serde::{Deserialize, Serialize};
@@ -111,22 +110,6 @@ pub struct ClockState {
     /// Latest error of components of the host that continued after it, by participant.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub troubles: BTreeMap<String, String>,
-}
-
-/// Work of a component since its start.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Work {
-    /// Number of passes that its controllers have begun.
-    pub passes: u64,
-    /// Processor time, in seconds, with that of the requests that it sends.
-    pub processor_seconds: f64,
-}
-
-impl From<polls::Work> for Work {
-    fn from(work: polls::Work) -> Self {
-        Self { passes: work.passes, processor_seconds: work.processor_time.as_secs_f64() }
-    }
 }
 
 pub(super) fn plain(code: StatusCode, text: &'static str) -> Response {

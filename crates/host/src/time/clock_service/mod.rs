@@ -30,10 +30,11 @@ use parking_lot::{Mutex, MutexGuard};
 use process::Tasks;
 use process::dial::Dial;
 use process::participant::{Answer, Grant, Idle, Join, LineCounts};
+use process::polls::Work;
 use tokio::sync::{Notify, oneshot};
 
 use self::messages::By;
-pub use self::messages::{Advanced, ClockState, Work};
+pub use self::messages::{Advanced, ClockState};
 pub use self::reports::OwnReports;
 use self::thread::OwnThread;
 use crate::time::timekeeper::{CommandError, Mode, Report, Timekeeper, WaitsFor};
@@ -390,7 +391,7 @@ impl ClockService {
 
     /// Work of the components inside the host's process, by `CLUSTER/POD`, or by the name of a part of the host.
     pub fn work(&self) -> BTreeMap<String, Work> {
-        self.0.thread.get().map(OwnThread::work).unwrap_or_default()
+        self.0.thread.get().map(|thread| thread.polls.work()).unwrap_or_default()
     }
 }
 

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Thread of the host's process on which the clock is driven and components run.
 
-use std::collections::BTreeMap;
-
 use clock::Instant;
 use process::polls::Polls;
 
 use super::ClockService;
-use super::messages::Work;
 use crate::time::timekeeper::{OVERDUE, WaitsFor};
 
 /// A participant on whose thread the clock is driven.
 pub(super) struct OwnThread {
     participant: &'static str,
-    polls: Polls,
+    pub(super) polls: Polls,
 }
 
 impl ClockService {
@@ -27,11 +24,6 @@ impl ClockService {
 }
 
 impl OwnThread {
-    /// Work of the components that the thread polls, by name.
-    pub(super) fn work(&self) -> BTreeMap<String, Work> {
-        self.polls.work().into_iter().map(|(name, work)| (name.to_string(), work.into())).collect()
-    }
-
     /// Adds the component that has occupied the thread for long: `components (runtime/a, running for 12 s)`.
     pub(super) fn describe(&self, waits_for: &mut WaitsFor, wall: Instant) {
         let Some((name, time)) = self.polls.look(wall).filter(|(_, time)| *time >= OVERDUE) else { return };

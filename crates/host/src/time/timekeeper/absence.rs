@@ -88,7 +88,7 @@ impl Timekeeper {
         }
     }
 
-    /// Absent components for which time that would move by itself stands.
+    /// Absent components that keep `Eager` and `Auto` from moving time; none while a command runs or time is paused.
     pub(super) fn awaited(&self) -> impl Iterator<Item = &str> {
         let stands = self.command.is_none() && !self.paused && matches!(self.mode, Mode::Eager | Mode::Auto);
         self.awaited.iter().filter(move |_| stands).map(String::as_str)
