@@ -139,14 +139,15 @@ impl Server {
     }
 
     /// Follows the log to its head; returns the revision reached, and the number of lines that were delivered to the
-    /// watches of participants (see [`process::participant`]). `None`: the log cannot be reached.
+    /// watches of participants (see [`process::participant`]). `None`: the log cannot be reached, or a watch that starts before
+    /// the ring is not registered yet.
     pub fn told(&self) -> BoxFuture<'_, Option<(Revision, LineCounts)>> {
         Box::pin(async move {
             self.0.backend.store.fresh().await.ok()?;
-            let (revision, mut told) = self.0.backend.store.told();
+            let (revision, mut told) = self.0.backend.store.told()?;
             for delegate in self.0.delegates.all() {
                 delegate.backend.store.fresh().await.ok()?;
-                told = told.and(delegate.backend.store.told().1);
+                told = told.and(delegate.backend.store.told()?.1);
             }
             Some((revision, told))
         })

@@ -23,7 +23,7 @@ pub(crate) mod watcher;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use eventlog::{Append, AppendError, Entry, EventLog, Key, ReadError, Revision, Verb};
 use parking_lot::{Mutex, MutexGuard};
@@ -138,6 +138,8 @@ pub(crate) struct Store {
     state: Mutex<State>,
     feed: Feed,
     lately: Lately,
+    /// Number of participants' watches that are not registered yet: see [`replay`].
+    replays: AtomicUsize,
     /// Maximum size of the rings of all collections, in bytes.
     recent_bytes: usize,
 }
@@ -177,6 +179,7 @@ impl Store {
         Self {
             feed: Feed::default(),
             lately: Lately::default(),
+            replays: AtomicUsize::new(0),
             recent_bytes,
             log,
             writer,
@@ -412,7 +415,11 @@ impl Store {
     }
 
     /// Returns the revision up to which the log was followed, and the number of lines delivered to each participant's watch.
-    pub(crate) fn told(&self) -> (Revision, LineCounts) {
+    /// `None`: the lines of a watch are not known yet, because it starts before the ring.
+    pub(crate) fn told(&self) -> Option<(Revision, LineCounts)> {
+        if self.replays.load(Ordering::SeqCst) > 0 {
+            return None;
+        }
         let mut state = lock(&self.state);
         let position = state.position;
         let mut told = LineCounts::default();
@@ -420,7 +427,7 @@ impl Store {
             collection.watchers.retain(|watcher| !watcher.is_closed());
             told.0.extend(collection.watchers.iter().filter_map(|watcher| watcher.told()));
         }
-        (position, told)
+        Some((position, told))
     }
 
     fn apply(&self, entry: &Arc<Entry>) {

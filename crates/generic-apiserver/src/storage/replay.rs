@@ -9,9 +9,11 @@
 //! A piece is read when everything before it was taken, so that a queue holds no more than a piece, however long the
 //! history is. The watcher is registered once the ring reaches back to the revision read so far; then the ring's
 //! changes are queued under the lock under which new ones are delivered: nothing is missing at the seam, and nothing is
-//! delivered twice. No barrier passes a watcher that is not registered yet.
+//! delivered twice. No barrier passes a participant's watcher that is not registered yet: the store reports no line counts
+//! while there is one.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use eventlog::log::BoxFuture;
@@ -34,6 +36,24 @@ pub(crate) struct Replay {
     at: Revision,
     /// Revision up to which the pending piece extends, and the piece.
     reading: Option<(Revision, Piece)>,
+    /// Present until the watcher of a participant is registered.
+    unregistered: Option<Unregistered>,
+}
+
+/// A participant's watcher in [`Store::replays`].
+struct Unregistered(Arc<Store>);
+
+impl Unregistered {
+    fn new(store: &Arc<Store>) -> Self {
+        store.replays.fetch_add(1, Ordering::SeqCst);
+        Self(store.clone())
+    }
+}
+
+impl Drop for Unregistered {
+    fn drop(&mut self) {
+        self.0.replays.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// Progress of a replay.
@@ -53,7 +73,9 @@ impl Replay {
         from: Revision,
         watcher: &Arc<Watcher>,
     ) -> Result<Option<Self>, StoreError> {
-        let mut replay = Self { store: store.clone(), id, watcher: watcher.clone(), at: from, reading: None };
+        let unregistered = watcher.is_participants().then(|| Unregistered::new(store));
+        let (store, watcher) = (store.clone(), watcher.clone());
+        let mut replay = Self { store, id, watcher, at: from, reading: None, unregistered };
         // The first piece shows whether the log still has the requested revision.
         if replay.join() {
             return Ok(None);
@@ -96,7 +118,10 @@ impl Replay {
     /// Registers the watcher if the ring reaches back to this position; otherwise begins to read the next piece.
     fn join(&mut self) -> bool {
         match self.store.join(self.id, self.at, &self.watcher) {
-            Ok(()) => true,
+            Ok(()) => {
+                self.unregistered = None;
+                true
+            }
             Err(floor) => {
                 let to = floor.min(Revision(self.at.0 + PIECE));
                 self.reading = Some((to, self.store.log.read(self.at, to, self.store.cluster)));

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use clock::TimerClass;
-use process::participant::Answer;
 
 use super::ClockService;
 use crate::time::timekeeper::{Decision, REPORT_LIMIT};
@@ -26,6 +25,7 @@ impl ClockService {
                 let before: BTreeSet<String> = state.keeper.dropped().map(str::to_owned).collect();
                 let was_commanded = state.keeper.target().is_some();
                 let decision = state.keeper.decide(head, wall);
+                state.withholds_grant = matches!(decision, Decision::Grant { .. });
                 let gone = state.keeper.dropped().filter(|name| !before.contains(*name));
                 let gone: Vec<String> = gone.map(str::to_owned).collect();
                 if gone.iter().any(|name| state.commands(name)) {
@@ -66,14 +66,8 @@ impl ClockService {
                         self.0.state().keeper.barrier_failed(number);
                     }
                 }
-                Decision::Grant { grant, to } => {
-                    let mut state = self.0.state();
-                    for name in to {
-                        if let Some(waiting) = state.waiting.remove(&name) {
-                            let _ = waiting.send(Some(Answer::Grant(grant.clone())));
-                        }
-                    }
-                    drop(state);
+                Decision::Grant { to, .. } => {
+                    self.0.state().deliver(&to);
                     self.0.moved.notify_waiters();
                 }
                 Decision::Done => {

@@ -74,6 +74,8 @@ struct State {
     keeper: Timekeeper,
     /// Pending reports by participant.
     waiting: BTreeMap<String, oneshot::Sender<Option<Answer>>>,
+    /// True between the decision on a grant and its delivery: everything that happened before must be durable first.
+    withholds_grant: bool,
     /// Number of commands that have ended.
     commands_ended: u64,
     /// Counter of the writes at the present instant.
@@ -102,6 +104,7 @@ impl ClockService {
         let state = State {
             keeper,
             waiting: BTreeMap::new(),
+            withholds_grant: false,
             commands_ended: 0,
             writes: Writes::default(),
             creations: Creations::default(),
@@ -335,7 +338,7 @@ impl ClockService {
                     Report::Overtaken => return Ok(None),
                     Report::NotJoined => return Err(NotJoined),
                 }
-                if let Some(grant) = state.keeper.owed(name) {
+                if let Some(grant) = state.keeper.owed(name).filter(|_| !state.withholds_grant) {
                     return Ok(Some(Answer::Grant(grant)));
                 }
                 if let Some(unread) = state.keeper.unread(name) {
@@ -407,6 +410,18 @@ impl State {
     fn commands(&self, name: &str) -> bool {
         let participant = self.advance.as_ref().and_then(|advance| advance.participant.as_deref());
         self.keeper.target().is_some() && participant == Some(name)
+    }
+
+    /// Sends a decided grant to the participants that wait for it. A participant that has joined since the decision knows
+    /// its instant, and would take the grant as the answer to a report that still has to be answered.
+    fn deliver(&mut self, to: &[String]) {
+        self.withholds_grant = false;
+        for name in to {
+            let Some(grant) = self.keeper.owed(name) else { continue };
+            if let Some(waiting) = self.waiting.remove(name) {
+                let _ = waiting.send(Some(Answer::Grant(grant)));
+            }
+        }
     }
 
     /// Asks the participants with unread lines for a report once they have read these. Participants that are not in

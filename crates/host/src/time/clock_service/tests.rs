@@ -36,6 +36,54 @@ async fn time_is_not_shown_to_move_before_what_happened_is_durable() {
     assert_eq!(dial.lock().last(), Some(&at(20)));
 }
 
+/// A participant may report once more between the decision on a grant and its delivery.
+#[tokio::test]
+async fn a_grant_is_sent_once_and_after_what_happened_is_durable() {
+    let (durable, log) = GatedLog::shut();
+    durable.send_replace(Gate::Open);
+    let at = |seconds: i64| DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range");
+    let (tasks, barriers): (_, Barriers) =
+        (Tasks::new(), Arc::new(|| std::future::ready(Some(LineCounts::default())).boxed()));
+    let clock = ClockService::start(at(0), Mode::Stepped, Clock::wall(), log, barriers, &tasks);
+    let others_run = async || {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    };
+    for (name, rejoins) in [("reports", false), ("joins-again", true)] {
+        let joined = clock.join(name, Join::default());
+        let mut sequence = 0;
+        let mut report = |grant: u64| {
+            sequence += 1;
+            clock.idle(name, Idle { sequence, grant, ..Idle::default() })
+        };
+        let (mut first, mut second);
+        first = report(joined.number);
+        assert!(first.as_mut().now_or_never().is_none());
+        others_run().await;
+        durable.send_replace(Gate::Shut);
+        let mut advance = clock.advance(clock.now() + TimeDelta::seconds(10), TimeDelta::zero());
+        assert!(advance.as_mut().now_or_never().is_none());
+        others_run().await;
+        let granted = if rejoins { clock.join(name, Join::default()).number } else { joined.number };
+        second = report(granted);
+        assert!(second.as_mut().now_or_never().is_none(), "{name}: what happened before is not durable");
+        durable.send_replace(Gate::Open);
+        others_run().await;
+        let number = if rejoins {
+            assert!(second.as_mut().now_or_never().is_none(), "{name}: it was told this instant when it joined");
+            granted
+        } else {
+            let Some(Ok(Some(Answer::Grant(grant)))) = second.as_mut().now_or_never() else { panic!("no grant") };
+            assert!(report(grant.number).now_or_never().is_none(), "{name}: once");
+            grant.number
+        };
+        assert_eq!(number, joined.number + 1);
+        advance.await.expect("time moves");
+        clock.leave(name);
+    }
+}
+
 #[tokio::test]
 async fn an_advance_fails_while_no_server_answers() {
     let at = |seconds: i64| DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range");
