@@ -217,7 +217,8 @@ async fn begun(report: &mut Report, size: &Size, folder: &Path, form: &str) -> R
     Ok(())
 }
 
-/// Measures the same landscape time in each form: Shoots that are created, and days of their maintenance.
+/// Measures the same landscape time in each form: Shoots that are created, days of their maintenance, and a day of hourly
+/// reconciliations.
 async fn worked(report: &mut Report, size: &Size, folder: &Path, form: &str) -> Result<(), Failure> {
     let (count, days) = size.worked;
     let sandbox = Sandbox::new(&binaries()?, folder);
@@ -227,19 +228,9 @@ async fn worked(report: &mut Report, size: &Size, folder: &Path, form: &str) -> 
     let entries = async || Ok::<u64, Failure>(shoots::revision(&client).await?.parse()?);
     let (begun, first) = (processor_seconds(&sandbox), entries().await?);
     shoots::create_all_of(&client, count).await?;
-    for (key, what, span) in [
-        ("hour", format!("{count} Shoots created, and an hour"), "1h".to_owned()),
-        ("days", format!("... then {days} days"), format!("{days}d")),
-    ] {
-        let (began, processor) = (Instant::now(), processor_seconds(&sandbox));
-        if let Err(failure) = sandbox.try_terrarium(&["clock", "advance", &span, "--quiet"]) {
-            report.failed(key, &what, &failure);
-            return Ok(());
-        }
-        let (seconds, processor) = (began.elapsed().as_secs_f64(), processor_seconds(&sandbox) - processor);
-        let line = format!("{what:<52} {seconds:>10.2} s   {processor:>10.2} s of processor time");
-        report.line(&format!("{key}Worked"), &line, json!({"seconds": seconds, "processorSeconds": processor}));
-    }
+    advance(report, &sandbox, "hour", &format!("{count} Shoots created, and an hour"), "1h");
+    windows_only(&sandbox, true)?;
+    advance(report, &sandbox, "windows", &format!("... then {days} days of windows"), &format!("{days}d"));
     let (written, spent) = (entries().await? - first, processor_seconds(&sandbox) - begun);
     let each = spent * 1e3 / written as f64;
     let what = format!("... in all {written} entries, of an entry");
@@ -249,7 +240,27 @@ async fn worked(report: &mut Report, size: &Size, folder: &Path, form: &str) -> 
         json!({"entries": written, "milliseconds": each}),
     );
     memory(report, &sandbox, "worked", "resident memory after that");
+    windows_only(&sandbox, false)?;
+    advance(report, &sandbox, "hourly", "... then a day of hourly reconciliations", "1d");
     Ok(())
+}
+
+/// Confines reconciliations of unchanged Shoots to their windows, or lets them happen every hour.
+fn windows_only(sandbox: &Sandbox, is_confined: bool) -> Result<(), Failure> {
+    let setting = format!("controllers.shoot.reconcileInMaintenanceOnly={is_confined}");
+    sandbox.try_terrarium(&["config", "set", "gardenlet", &setting])?;
+    Ok(())
+}
+
+/// Moves time, and reports the wall time and the processor time that it takes.
+fn advance(report: &mut Report, sandbox: &Sandbox, key: &str, what: &str, span: &str) {
+    let (began, processor) = (Instant::now(), processor_seconds(sandbox));
+    if let Err(failure) = sandbox.try_terrarium(&["clock", "advance", span, "--quiet"]) {
+        return report.failed(key, what, &failure);
+    }
+    let (seconds, processor) = (began.elapsed().as_secs_f64(), processor_seconds(sandbox) - processor);
+    let line = format!("{what:<52} {seconds:>10.2} s   {processor:>10.2} s of processor time");
+    report.line(&format!("{key}Worked"), &line, json!({"seconds": seconds, "processorSeconds": processor}));
 }
 
 /// Measures lists, watches, writes and reads in a new landscape without working Shoots.

@@ -68,7 +68,7 @@ fn requests_by_the_served_documents_get_no_server_error() {
     let _campaign = campaign();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients/schemas");
     let Some(schemathesis) = installed("schemathesis", schemas::install(&folder)) else { return };
-    let tried = schemas::run(&sandbox("schemas"), &schemathesis, Duration::from_mins(1), 1);
+    let tried = schemas::run(&sandbox("schemas"), &schemathesis, Duration::from_secs(30), 1);
     let tried = tried.unwrap_or_else(|error| panic!("{error}"));
     print!("{}", schemas::table(&tried));
     schemas::judged(&tried).unwrap_or_else(|error| panic!("{error}"));

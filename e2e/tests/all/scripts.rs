@@ -66,6 +66,7 @@ scripts! {
         maintenance_minor_missing
         maintenance_partial_failure
         maintenance_window
+        profiles
         questions_offline
         questions_releases
         rollout
@@ -94,18 +95,18 @@ scripts! {
         timing
         upgrade_order
         versions_documents
-        versions_requirements;
+        versions_namespaced
+        versions_requirements
+        workload_placement;
     both:
         authorization
         core_kinds
         custom_resources
         maintenance_operations
-        profiles
         questions_landscape
         rollout_landscape
-        rotation_credentials
-        versions_namespaced
-        workload_placement;
+        rotation_credentials;
+
 }
 
 #[test]
