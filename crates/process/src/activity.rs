@@ -63,7 +63,7 @@ impl Activity {
     }
 
     /// Returns the number for a new watch.
-    fn next_watch(&self) -> u64 {
+    pub(crate) fn next_watch(&self) -> u64 {
         self.0.numbered.fetch_add(1, Ordering::Relaxed) + 1
     }
 

@@ -19,7 +19,7 @@ use crate::activity::{Activity, counted};
 use crate::attempts::Attempts;
 use crate::dial::Dial;
 use crate::panics::Panicked;
-use crate::participant::{Join, Participant, Reports};
+use crate::participant::{Join, Participant, ReportError, Reports};
 use crate::{Context, Exit, Identity, Output, Tasks, Transport};
 
 /// Wall time within which a component must end after it was stopped.
@@ -234,11 +234,27 @@ where
             let _ = reports.leave().await;
             exit.unwrap_or_else(|_| failed("it ended without a word".to_owned()))
         }
-        broken = participant.run(&reports, &wall) => failed(format!("lost the landscape's clock: {broken}")),
+        lost = take_part(&participant, &reports, join, &wall) => failed(format!("lost the landscape's clock: {lost}")),
         () = stop => Exit::default(),
     };
     end(&tasks, &wall).await;
     Ok(exit)
+}
+
+/// Reports to the clock until it cannot be reached; returns the reason. A component that the clock has dropped, since a
+/// debugger stopped its process, for example, joins again; a command does not.
+async fn take_part(participant: &Participant, reports: &impl Reports, join: Join, wall: &Clock) -> String {
+    loop {
+        let dropped = match participant.run(reports, wall).await {
+            ReportError::NotJoined(reason) if !join.is_command => reason,
+            lost => return lost.to_string(),
+        };
+        match reports.join(join).await {
+            Ok(grant) => participant.joined_again(grant),
+            Err(error) => return format!("{dropped}, and cannot join it again: {error}"),
+        }
+        tracing::warn!("{dropped}: it has joined again");
+    }
 }
 
 /// Ends the tasks of a component, within [`GRACE`].
@@ -260,7 +276,7 @@ mod tests {
     use super::*;
     use crate::participant::{Answer, Grant, Idle};
 
-    type Answered = Pin<Box<dyn Future<Output = Result<Option<Answer>, String>> + Send>>;
+    type Answered = Pin<Box<dyn Future<Output = Result<Option<Answer>, ReportError>> + Send>>;
 
     /// A clock with one participant, which is granted the time of its next timer at once, and ends without one.
     #[derive(Clone, Debug, Default)]
@@ -284,7 +300,7 @@ mod tests {
             Box::pin(async move {
                 match idle.next {
                     Some(now) => Ok(Some(Answer::Grant(Grant { number: idle.grant + 1, now, watches: None }))),
-                    None => Err("no timer is left".to_owned()),
+                    None => Err(ReportError::Broken("no timer is left".to_owned())),
                 }
             })
         }
@@ -380,7 +396,7 @@ mod tests {
             Box::pin(async move {
                 strict.has_left.notified().await;
                 strict.note("refused");
-                Err("it had not joined".to_owned())
+                Err(ReportError::NotJoined("it had not joined".to_owned()))
             })
         }
 
@@ -427,6 +443,71 @@ mod tests {
             participate(setup(), Alone::default(), std::future::pending(), |_| Ok(std::future::pending::<Exit>()));
         let line = "lost the landscape's clock: no timer is left".to_owned();
         assert_eq!(exit, Ok(Exit { code: 1, last_line: line }));
+    }
+
+    /// A clock that drops its participant instead of answering the second report, and has moved on by two days when the
+    /// participant joins again; a third join fails.
+    #[derive(Clone, Debug, Default)]
+    struct Dropping {
+        alone: Alone,
+        joins: Arc<Mutex<u64>>,
+        reports: Arc<Mutex<u64>>,
+    }
+
+    impl Reports for Dropping {
+        fn join(&self, join: Join) -> Pin<Box<dyn Future<Output = Result<Grant, String>> + Send>> {
+            let mut joins = self.joins.lock();
+            *joins += 1;
+            match *joins {
+                1 => self.alone.join(join),
+                2 => Box::pin(async { Ok(Grant { number: 9, now: start() + TimeDelta::days(2), watches: None }) }),
+                _ => Box::pin(async { Err("the host has ended".to_owned()) }),
+            }
+        }
+
+        fn report(&self, idle: Idle) -> Answered {
+            let mut reports = self.reports.lock();
+            *reports += 1;
+            if *reports % 2 == 0 {
+                return Box::pin(async { Err(ReportError::NotJoined("it was dropped".to_owned())) });
+            }
+            self.alone.report(idle)
+        }
+
+        fn leave(&self) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> {
+            self.alone.leave()
+        }
+    }
+
+    #[test]
+    fn a_dropped_component_joins_again_and_a_command_ends() {
+        let run = |is_command: bool, sleeps: &'static [i64]| {
+            let clock = Dropping::default();
+            let panicked: Option<Arc<dyn Fn(Panicked) + Send + Sync>> =
+                if is_command { None } else { Some(Arc::new(|_| {})) };
+            let setup = Setup { panicked, ..setup() };
+            let exit = participate(setup, clock.clone(), std::future::pending(), move |context| {
+                Ok(async move {
+                    for hours in sleeps {
+                        context.clock.sleep(TimeDelta::hours(*hours), TimerClass::Work).await;
+                    }
+                    Exit { code: 0, last_line: (context.clock.now() - start()).num_hours().to_string() }
+                })
+            });
+            let hours = |at: chrono::DateTime<chrono::Utc>| (at - start()).num_hours();
+            let reports = clock.alone.0.lock().clone();
+            let reports: Vec<_> =
+                reports.iter().map(|idle| (idle.sequence, idle.grant, idle.next.map(hours))).collect();
+            (exit.expect("it ran"), reports)
+        };
+        // The second timer became due while the component was not part of landscape time.
+        let ended = |code: u8, last_line: &str| Exit { code, last_line: last_line.to_owned() };
+        let answered = vec![(1, 0, Some(6)), (1, 9, Some(130))];
+        assert_eq!(run(false, &[6, 24, 100]), (ended(0, "130"), answered.clone()));
+        let lost = "lost the landscape's clock: it was dropped, and cannot join it again: the host has ended";
+        assert_eq!(run(false, &[6, 24, 100, 1]), (ended(1, lost), answered));
+        let lost = "lost the landscape's clock: it was dropped";
+        assert_eq!(run(true, &[6, 24, 100]), (ended(1, lost), vec![(1, 0, Some(6))]));
     }
 
     #[test]

@@ -129,7 +129,7 @@ pub struct Grant {
 pub struct Join {
     /// True if it reads the landscape's dial: it needs no grants of instants at which it has no timer.
     pub reads_dial: bool,
-    /// True for a command, which does not join again after its connection has ended.
+    /// True for a command, which ends with its connection, and does not join again.
     pub is_command: bool,
 }
 
@@ -154,8 +154,21 @@ pub enum Line {
         /// The answer.
         answer: Option<Answer>,
     },
+    /// The participant has not joined, or was dropped: reason for which no report is answered until it joins again.
+    NotJoined(String),
     /// Reason for which no further reports are answered.
     Refused(String),
+}
+
+/// Reason for which a report gets no answer, nor do later ones.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReportError {
+    /// The participant has not joined, or was dropped because it did not answer in time. It may join again.
+    #[error("{0}")]
+    NotJoined(String),
+    /// The connection broke, or the report was refused.
+    #[error("{0}")]
+    Broken(String),
 }
 
 /// Sends reports to the clock. A report's future resolves with the first grant after the one that it names, or with the
@@ -165,7 +178,7 @@ pub trait Reports: Send + Sync + 'static {
     /// Joins the clock; returns the first grant.
     fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>>;
     /// Sends a report.
-    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>>;
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, ReportError>>;
     /// Leaves the clock: time no longer waits for the participant, and its reports are rejected.
     fn leave(&self) -> BoxFuture<'static, Result<(), String>>;
 }
@@ -205,6 +218,11 @@ enum Haste {
 }
 
 impl State {
+    /// Returns the state after a join.
+    fn new(grant: Grant) -> Self {
+        Self { grant, asked: None, found: None, reported: None }
+    }
+
     /// Returns the urgency of reporting `idle`.
     fn haste(&self, idle: &Idle) -> Haste {
         let Some(reported) = &self.reported else { return Haste::Now };
@@ -236,8 +254,17 @@ impl Participant {
     pub fn new(grant: Grant, activity: Activity, dial: Option<Dial>) -> Arc<Self> {
         let clock = SimulatedClock::new(grant.now);
         activity.number_from(grant.watches.unwrap_or_default());
-        let state = Mutex::new(State { grant, asked: None, found: None, reported: None });
+        let state = Mutex::new(State::new(grant));
         Arc::new(Self { clock, activity, dial, state, is_due: Notify::new(), has_news: Notify::new() })
+    }
+
+    /// Takes the first grant after another join. Timers that it makes due fire, and the present state is reported as if
+    /// there was no report before. Open watches keep their numbers, later ones are numbered from the grant's on.
+    pub fn joined_again(&self, grant: Grant) {
+        if let Some(watches) = grant.watches {
+            self.activity.number_from(watches);
+        }
+        *self.state() = State::new(grant);
     }
 
     /// Clock of the participant.
@@ -282,10 +309,10 @@ impl Participant {
         }
     }
 
-    /// Sends reports and takes grants. `wall` is wall time. Returns the reason for which the connection broke.
-    pub fn run<'a>(&'a self, reports: &'a dyn Reports, wall: &'a Clock) -> BoxFuture<'a, String> {
+    /// Sends reports and takes grants. `wall` is wall time. Returns the reason for which a report got no answer.
+    pub fn run<'a>(&'a self, reports: &'a dyn Reports, wall: &'a Clock) -> BoxFuture<'a, ReportError> {
         Box::pin(async move {
-            let mut pending: Option<BoxFuture<'static, Result<Option<Answer>, String>>> = None;
+            let mut pending: Option<BoxFuture<'static, Result<Option<Answer>, ReportError>>> = None;
             let mut soon: Option<Sleep> = None;
             loop {
                 tokio::select! {
@@ -298,7 +325,7 @@ impl Participant {
                                 let reported = self.state().reported.clone();
                                 pending = reported.map(|idle| reports.report(idle));
                             }
-                            Err(broken) => return broken,
+                            Err(error) => return error,
                         }
                         continue;
                     }
@@ -372,6 +399,8 @@ impl TimeSource for Dialled {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
 
     fn pairs(pairs: &[(u64, u64)]) -> BTreeMap<u64, u64> {
@@ -392,6 +421,35 @@ mod tests {
             assert_eq!(told.is_read(&watching), is_read, "{read:?}");
             assert_eq!(told.unread(&watching), LineCounts(pairs(unread)), "{read:?}");
         }
+    }
+
+    #[test]
+    fn another_join_reports_again_and_keeps_open_watches() {
+        let at = |seconds: i64| Instant::from_timestamp(seconds, 0).expect("in range");
+        let grant = |number: u64, seconds: i64, watches: Option<u64>| Grant { number, now: at(seconds), watches };
+        let activity = Activity::default();
+        let participant = Participant::new(grant(3, 0, Some(70)), activity.clone(), None);
+        let _watch = activity.watch(activity.next_watch());
+        let clock = participant.clock();
+        let (first, second) =
+            (clock.sleep_until(at(60), TimerClass::Work), clock.sleep_until(at(120), TimerClass::Work));
+        let report = || {
+            participant.nothing_is_runnable();
+            let idle = participant.state().report().expect("a report");
+            (idle.sequence, idle.grant, idle.watching.0, idle.next)
+        };
+        assert_eq!(report(), (1, 3, pairs(&[(71, 0)]), Some(at(60))));
+        participant.take(Answer::Unread(LineCounts(pairs(&[(71, 2)]))));
+        assert_eq!(report(), (2, 3, pairs(&[(71, 0)]), Some(at(60))));
+        participant.joined_again(grant(9, 90, Some(200)));
+        participant.nothing_is_runnable();
+        assert_eq!((first.now_or_never(), clock.now()), (Some(()), at(60)), "due timers fire one by one");
+        assert_eq!(report(), (1, 9, pairs(&[(71, 0)]), Some(at(120))));
+        assert_eq!((participant.state().asked.clone(), clock.now()), (None, at(90)));
+        assert_eq!(activity.next_watch(), 201);
+        participant.joined_again(grant(9, 90, None));
+        assert_eq!(activity.next_watch(), 202, "numbers are not used again");
+        assert_eq!((second.now_or_never(), report().0), (None, 1));
     }
 
     #[test]
@@ -427,7 +485,7 @@ mod tests {
             assert_eq!(state.report(), None, "{what}: once");
         }
         let grant = Grant { number: 0, now: at(0).expect("in range"), watches: None };
-        let new = State { grant, asked: None, found: None, reported: None };
+        let new = State::new(grant);
         assert_eq!(new.haste(&idle(0, &[], 60)), Haste::Now, "the first");
     }
 }

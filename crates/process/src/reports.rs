@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use crate::activity::PARTICIPANT_HEADER;
 use crate::https::Streamed;
 use crate::lines::Lines;
-use crate::participant::{Answer, CLOCK_PATH, Grant, Idle, Join, Line, Reports};
+use crate::participant::{Answer, CLOCK_PATH, Grant, Idle, Join, Line, ReportError, Reports};
 use crate::transport::{Body, Transport, full};
 
 /// Reports over a transport to the host. Cheap to clone; clones share the participant.
@@ -84,12 +84,13 @@ impl Reports for ReportsOver {
         })
     }
 
-    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>> {
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, ReportError>> {
         let own = self.clone();
         Box::pin(async move {
             // The caller of an earlier report has dropped its future by now.
             let mut stream = own.stream.lock().await;
-            let stream = stream.as_mut().ok_or_else(|| "it has not joined the clock".to_owned())?;
+            let not_joined = || ReportError::NotJoined("it has not joined the clock".to_owned());
+            let stream = stream.as_mut().ok_or_else(not_joined)?;
             stream.send(&idle)?;
             stream.answer(idle.sequence).await
         })
@@ -106,24 +107,25 @@ impl Reports for ReportsOver {
 }
 
 impl Stream {
-    fn send(&self, idle: &Idle) -> Result<(), String> {
-        let mut line = serde_json::to_vec(idle).map_err(|error| error.to_string())?;
+    fn send(&self, idle: &Idle) -> Result<(), ReportError> {
+        let mut line = serde_json::to_vec(idle).map_err(|error| ReportError::Broken(error.to_string()))?;
         line.push(b'\n');
-        self.reports.unbounded_send(line.into()).map_err(|_| BROKEN.to_owned())
+        self.reports.unbounded_send(line.into()).map_err(|_| ended())
     }
 
     /// Returns the answer to a report; late answers to earlier ones are skipped. The future is cancel safe.
-    async fn answer(&mut self, wanted: u64) -> Result<Option<Answer>, String> {
+    async fn answer(&mut self, wanted: u64) -> Result<Option<Answer>, ReportError> {
         loop {
             for line in self.lines.by_ref() {
-                match read(&line)? {
+                match read(&line).map_err(ReportError::Broken)? {
                     Line::Answer { sequence, answer } if sequence == wanted => return Ok(answer),
                     Line::Answer { .. } => {}
-                    Line::Refused(why) => return Err(why),
+                    Line::NotJoined(reason) => return Err(ReportError::NotJoined(reason)),
+                    Line::Refused(reason) => return Err(ReportError::Broken(reason)),
                 }
             }
-            let frame = self.answers.frame().await.ok_or_else(|| BROKEN.to_owned())?;
-            if let Ok(chunk) = frame.map_err(|error| error.to_string())?.into_data() {
+            let frame = self.answers.frame().await.ok_or_else(ended)?;
+            if let Ok(chunk) = frame.map_err(|error| ReportError::Broken(error.to_string()))?.into_data() {
                 self.lines.push(chunk);
             }
         }
@@ -137,6 +139,10 @@ impl fmt::Debug for Stream {
 }
 
 const BROKEN: &str = "the host takes no more reports";
+
+fn ended() -> ReportError {
+    ReportError::Broken(BROKEN.to_owned())
+}
 
 async fn whole(body: Body) -> Result<Bytes, String> {
     Ok(body.collect().await.map_err(|error| error.to_string())?.to_bytes())
@@ -167,11 +173,11 @@ mod tests {
         })
     }
 
-    async fn report(lines: &'static str, sequences: &[u64]) -> Vec<Result<Option<Answer>, String>> {
+    async fn report(lines: &'static str, sequences: &[u64]) -> Vec<Result<Option<Answer>, ReportError>> {
         let reported = Arc::default();
         let reports = ReportsOver::new(host(lines, &reported), HeaderValue::from_static("toy"));
         let early = reports.report(Idle::default()).await;
-        assert_eq!(early, Err("it has not joined the clock".to_owned()));
+        assert_eq!(early, Err(ReportError::NotJoined("it has not joined the clock".to_owned())));
         reports.join(Join::default()).await.expect("a grant");
         let mut answers = Vec::new();
         for sequence in sequences {
@@ -193,16 +199,19 @@ mod tests {
             "{\"answer\":{\"sequence\":1,\"answer\":null}}\n",
             "{\"answer\":{\"sequence\":2,\"answer\":{\"unread\":{\"7\":3}}}}\n",
             "{\"answer\":{\"sequence\":3,\"answer\":null}}\n",
-            "{\"refused\":\"it had not joined\"}\n",
+            "{\"notJoined\":\"it was dropped\"}\n",
+            "{\"refused\":\"this is no report\"}\n",
         );
-        let answers = report(lines, &[1, 3, 4]).await;
-        assert_eq!(answers, [Ok(None), Ok(None), Err("it had not joined".to_owned())]);
+        let answers = report(lines, &[1, 3, 4, 5]).await;
+        let not_joined = ReportError::NotJoined("it was dropped".to_owned());
+        let refused = ReportError::Broken("this is no report".to_owned());
+        assert_eq!(answers, [Ok(None), Ok(None), Err(not_joined), Err(refused)]);
         let asked = report(lines, &[2]).await.remove(0).expect("an answer");
         assert!(matches!(asked, Some(Answer::Unread(_))), "{asked:?}");
     }
 
     #[tokio::test]
     async fn a_host_that_ends_its_answer_breaks_the_connection() {
-        assert_eq!(report("", &[1]).await, [Err(BROKEN.to_owned())]);
+        assert_eq!(report("", &[1]).await, [Err(ended())]);
     }
 }

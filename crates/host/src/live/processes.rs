@@ -59,13 +59,12 @@ impl Live {
         self.host.stop_all_renewals().await.map_err(io::Error::other)
     }
 
-    /// Stops the renewals of processes that the clock has dropped. Returns the registry of renewing processes, which is
-    /// still empty.
+    /// Stops the renewals of processes that the clock has dropped, until they join it again. Returns the registry of
+    /// renewing processes, which is still empty.
     pub(super) fn follow_renewals(&self) -> Renewals {
         let renewals: Renewals = Arc::default();
         let (host, clock, known) = (self.host.clone(), self.client.clock.clone(), renewals.clone());
-        self.following
-            .restarting("heartbeats", move || stop_renewals_of_dropped(host.clone(), clock.clone(), known.clone()));
+        self.following.restarting("heartbeats", move || follow_dropped(host.clone(), clock.clone(), known.clone()));
         renewals
     }
 
@@ -188,21 +187,37 @@ impl Processes {
 /// Names of renewed Leases by participant.
 pub(super) type Renewals = Arc<Mutex<BTreeMap<String, String>>>;
 
-/// A participant that the clock has dropped no longer renews its Lease.
-async fn stop_renewals_of_dropped(host: Host, clock: ClockService, renewals: Renewals) {
+/// A participant that the clock has dropped does not renew its Lease until it joins again.
+async fn follow_dropped(host: Host, clock: ClockService, renewals: Renewals) {
     let mut known = BTreeSet::new();
     loop {
-        known = clock.dropped_after(&known).await;
-        let dropped: Vec<(String, String)> = {
+        let dropped = clock.dropped_after(&known).await;
+        let owners: Vec<(String, String)> = {
             let renewals = renewals.lock();
-            known.iter().filter_map(|name| Some((name.clone(), renewals.get(name)?.clone()))).collect()
+            let names = dropped.union(&known);
+            names.filter_map(|name| Some((name.clone(), renewals.get(name)?.clone()))).collect()
         };
-        for (name, heartbeat) in dropped {
-            if let Err(error) = host.stop_renewing(&heartbeat, &name).await {
-                tracing::warn!(%error, heartbeat, "cannot store when a process renewed its Lease last");
+        for (name, heartbeat) in owners {
+            let now = host.inner.time.now();
+            let done = if dropped.contains(&name) {
+                host.stop_renewing(&heartbeat, &name).await
+            } else if host.faults().stops_heartbeats(pod(&name), &heartbeat, now) {
+                // The end of the fault starts the renewals.
+                continue;
+            } else {
+                host.start_renewing(&heartbeat, &name).await
+            };
+            if let Err(error) = done {
+                tracing::warn!(%error, heartbeat, "cannot store whether a process renews its Lease");
             }
         }
+        known = dropped;
     }
+}
+
+/// Name of the pod of a participant.
+fn pod(participant: &str) -> &str {
+    participant.rsplit('/').next().unwrap_or_default()
 }
 
 /// Cuts off isolated processes: they get no requests, and renew no heartbeat.
@@ -211,14 +226,10 @@ async fn apply_faults(host: Host, instances: Instances, renewals: Renewals) {
     let mut cut_off = BTreeSet::new();
     loop {
         let now = host.inner.time.now();
-        instances.cut_off(|name| {
-            let pod = name.rsplit('/').next().unwrap_or_default();
-            host.faults().isolates("gardener-apiserver", pod, now)
-        });
+        instances.cut_off(|name| host.faults().isolates("gardener-apiserver", pod(name), now));
         let all = renewals.lock().clone();
         for (name, seed) in all {
-            let pod = name.rsplit('/').next().unwrap_or_default();
-            let done = if host.faults().stops_heartbeats(pod, &seed, now) {
+            let done = if host.faults().stops_heartbeats(pod(&name), &seed, now) {
                 cut_off.insert(name.clone());
                 host.stop_renewing(&seed, &name).await
             } else if cut_off.remove(&name) {

@@ -173,6 +173,28 @@ async fn eager_time_does_the_work_and_leaves_the_calendar_alone() {
     world.end();
 }
 
+/// A participant that the clock does not know any more, for example since a debugger stopped its process for long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dropped_process_joins_the_clock_again() {
+    let mut world = World::new(Mode::Stepped);
+    let transport = world.transport();
+    world.run("ticker", transport.clone(), ticker).await;
+    world.run_process("echo", transport, echo).await;
+    let mut to = start();
+    for day in 1..=3 {
+        to += TimeDelta::days(1);
+        assert_eq!(world.clock.advance(to + TimeDelta::minutes(1), TimeDelta::zero()).await.map(drop), Ok(()));
+        let ticks = seen(&world).await;
+        assert_eq!(ticks.len(), 24 * day);
+        assert!(ticks.iter().all(|(_, echo)| echo.as_deref() == Some("5")), "day {day}: {ticks:?}");
+        // Its pending report gets no answer other than to report again.
+        world.clock.leave("echo");
+        let is_back = async || world.clock.state().participants.contains_key("echo").then_some(());
+        eventually("the join", is_back).await;
+    }
+    world.end();
+}
+
 /// A goal computed from a read instant is accepted although time has run on since.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_instant_that_passed_meanwhile_is_the_present_one() {
@@ -209,7 +231,7 @@ async fn reports_are_lines_and_nonsense_ends_them() {
         (status, String::from_utf8(text.to_vec()).expect("text"))
     };
     let idle = |sequence: u64| serde_json::to_string(&Idle { sequence, ..Idle::default() }).expect("JSON") + "\n";
-    let not_joined = "{\"refused\":\"it had not joined the clock, or had not answered for 30 s of wall time\"}\n";
+    let not_joined = "{\"notJoined\":\"it had not joined the clock, or had not answered for 30 s of wall time\"}\n";
     assert_eq!(send("reports", idle(1)).await, (200, not_joined.to_owned()));
     assert_eq!(send("join", "nonsense".to_owned()).await, (400, "this joins nothing".to_owned()));
     assert_eq!(send("join", "{}".to_owned()).await.0, 200);

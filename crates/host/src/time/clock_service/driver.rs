@@ -28,6 +28,10 @@ impl ClockService {
                 state.withholds_grant = matches!(decision, Decision::Grant { .. });
                 let gone = state.keeper.dropped().filter(|name| !before.contains(*name));
                 let gone: Vec<String> = gone.map(str::to_owned).collect();
+                for name in &gone {
+                    // If it continues, its next report shows it that it was dropped.
+                    state.waiting.remove(name);
+                }
                 if gone.iter().any(|name| state.commands(name)) {
                     state.keeper.cancel(wall);
                 }

@@ -286,10 +286,17 @@ impl ClockService {
         self.0.waits_for(&self.0.state().keeper, wall)
     }
 
-    /// Registers a participant.
+    /// Registers a participant, also one that was dropped.
     pub fn join(&self, name: &str, join: Join) -> Grant {
-        let grant = self.with(|keeper, wall| keeper.join(name, join, wall));
+        let (grant, was_dropped) = self.with(|keeper, wall| {
+            let was_dropped = keeper.dropped().any(|dropped| dropped == name);
+            (keeper.join(name, join, wall), was_dropped)
+        });
         self.0.state().waiting.remove(name);
+        if was_dropped {
+            self.0.moved.notify_waiters();
+            tracing::info!(participant = name, "it takes part in landscape time again");
+        }
         grant
     }
 

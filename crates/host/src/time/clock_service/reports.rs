@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt;
 use process::lines::Lines;
-use process::participant::{Answer, Grant, Idle, Join, Line, Reports};
+use process::participant::{Answer, Grant, Idle, Join, Line, ReportError, Reports};
 use process::transport::BodyError;
 use process::{Body, Response};
 
@@ -113,7 +113,7 @@ impl Answers {
             Ok(answer) => Line::Answer { sequence, answer },
             Err(not_joined) => {
                 self.ended = true;
-                Line::Refused(not_joined.to_string())
+                Line::NotJoined(not_joined.to_string())
             }
         })
     }
@@ -159,9 +159,12 @@ impl Reports for OwnReports {
         Box::pin(std::future::ready(Ok(grant)))
     }
 
-    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>> {
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, ReportError>> {
         let own = self.clone();
-        Box::pin(async move { own.clock.idle(own.name, idle).await.map_err(|error| error.to_string()) })
+        Box::pin(async move {
+            let answer = own.clock.idle(own.name, idle).await;
+            answer.map_err(|error| ReportError::NotJoined(error.to_string()))
+        })
     }
 
     fn leave(&self) -> BoxFuture<'static, Result<(), String>> {

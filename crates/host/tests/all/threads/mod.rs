@@ -19,7 +19,8 @@ use host::{Host, Parts};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use process::live::{Setup, participate};
-use process::participant::{Answer, Grant, Idle, Join, Reports};
+use process::panics::Panicked;
+use process::participant::{Answer, Grant, Idle, Join, ReportError, Reports};
 use process::reports::ReportsOver;
 use process::transport::full;
 use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
@@ -76,7 +77,7 @@ impl Reports for Counted {
         self.over.join(join)
     }
 
-    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>> {
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, ReportError>> {
         self.count();
         self.over.report(idle)
     }
@@ -132,11 +133,36 @@ impl World {
         self.host.transport(User { name: "ann".into(), groups: vec!["system:masters".into()], component: None })
     }
 
-    /// Runs a component on a thread of its own, and waits until it is ready.
+    /// Runs a component on a thread of its own, and waits until it is ready. It ends with its first panic, and when the
+    /// clock drops it.
     pub(crate) async fn run<F>(
         &mut self,
         name: &'static str,
         transport: Transport,
+        component: impl FnOnce(Context, oneshot::Sender<()>) -> F + Send + 'static,
+    ) where
+        F: Future<Output = Exit> + Send + 'static,
+    {
+        self.run_with(name, transport, None, component).await;
+    }
+
+    /// Runs a component like a process of a landscape does.
+    pub(crate) async fn run_process<F>(
+        &mut self,
+        name: &'static str,
+        transport: Transport,
+        component: impl FnOnce(Context, oneshot::Sender<()>) -> F + Send + 'static,
+    ) where
+        F: Future<Output = Exit> + Send + 'static,
+    {
+        self.run_with(name, transport, Some(Arc::new(|_| {})), component).await;
+    }
+
+    async fn run_with<F>(
+        &mut self,
+        name: &'static str,
+        transport: Transport,
+        panicked: Option<Arc<dyn Fn(Panicked) + Send + Sync>>,
         component: impl FnOnce(Context, oneshot::Sender<()>) -> F + Send + 'static,
     ) where
         F: Future<Output = Exit> + Send + 'static,
@@ -151,7 +177,7 @@ impl World {
             transport,
             dial: Some(self.clock.dial()),
             output: Output::new(|_| {}),
-            panicked: None,
+            panicked,
         };
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = oneshot::channel();

@@ -25,7 +25,7 @@ use futures::future::BoxFuture;
 use host::time::timekeeper::{Absence, REPORT_LIMIT};
 use parking_lot::{Mutex, MutexGuard};
 use process::live::{Setup, participate};
-use process::participant::{Answer, Grant, Idle, Join, Reports};
+use process::participant::{Answer, Grant, Idle, Join, ReportError, Reports};
 use process::reports::ReportsOver;
 use process::{Context, Exit, Identity, Output};
 use serde::Serialize;
@@ -285,7 +285,7 @@ impl Reports for TellingReports {
         self.over.join(join)
     }
 
-    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>> {
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, ReportError>> {
         let (answer, printer, client) = (self.over.report(idle), self.printer.clone(), self.client.clone());
         Box::pin(async move {
             if printer.state().story.is_some() {
@@ -293,7 +293,7 @@ impl Reports for TellingReports {
             }
             // Time stands until the report is sent.
             if printer.halts() {
-                client.command("halt").await.map_err(|failure| failure.to_string())?;
+                client.command("halt").await.map_err(|failure| ReportError::Broken(failure.to_string()))?;
                 printer.state().halted = true;
             }
             let answer = answer.await?;
