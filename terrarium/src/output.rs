@@ -2,7 +2,7 @@
 //! The only access to the terminal: data to standard output, everything else to standard error.
 
 use std::io::{Stderr, Stdout, Write};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use clap::ValueEnum;
 use component::signals::end_signal;
@@ -14,6 +14,18 @@ use crate::progress::{Look, Medium, Progress, cut};
 
 /// Columns after a line for the echo of Ctrl-C.
 const ECHO: usize = 3;
+
+/// Standard error of the process, shared by all outputs.
+static NOTES: OnceLock<Arc<Mutex<Notes<Stderr>>>> = OnceLock::new();
+
+/// Prints a line that is not data, for code without an [`Output`]. Removes a line of progress first.
+pub(crate) fn note(line: &str) {
+    notes().lock().line(line);
+}
+
+fn notes() -> &'static Arc<Mutex<Notes<Stderr>>> {
+    NOTES.get_or_init(|| Arc::new(Mutex::new(Notes::new(std::io::stderr()))))
+}
 
 /// Form of an answer: one record, or a list of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -94,8 +106,7 @@ impl<W: Write> Notes<W> {
 impl Output {
     /// Returns the output of the process.
     pub(crate) fn standard() -> Self {
-        let notes = Arc::new(Mutex::new(Notes::new(std::io::stderr())));
-        Self { data: std::io::stdout(), notes, has_items: false }
+        Self { data: std::io::stdout(), notes: notes().clone(), has_items: false }
     }
 
     /// Width of the terminal that shows the data, in columns; None: it is no terminal.

@@ -21,7 +21,8 @@ pub(crate) use self::commands::{
 pub(crate) use self::landscape::client;
 pub(crate) use self::landscape::directory::{Directory, Facts};
 use self::landscape::{
-    authority, bootstrap, consumption, directory, executable, kubeconfig, owner, retention, running, writes,
+    authority, bootstrap, consumption, directory, executable, host_process, kubeconfig, owner, retention, running,
+    writes,
 };
 use self::processes::{binaries, clock_file, defaults, operator};
 pub(crate) use self::processes::{components, host, start};

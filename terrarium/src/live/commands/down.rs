@@ -8,7 +8,7 @@ use clock::{Clock, TimerClass};
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::directory::{Directory, Holder};
-use crate::live::{KubeconfigFile, Which, block_on, kubeconfig, owner};
+use crate::live::{KubeconfigFile, Which, block_on, host_process, kubeconfig, owner};
 use crate::output::Output;
 
 /// Maximum wall time until a landscape has stopped.
@@ -86,7 +86,7 @@ pub(in crate::live) async fn stop(directory: &Directory, mut holder: Holder) -> 
         }
         if wall.now() >= limit {
             return Err(match asked {
-                Some(pid) => Failure::Failed(format!("process {pid} does not end: kill -9 {pid}")),
+                Some(pid) => Failure::Failed(unending(pid, host_process::stopped(pid).as_deref())),
                 None => Failure::Held(directory.is_held_by(&holder)),
             });
         }
@@ -98,6 +98,14 @@ pub(in crate::live) async fn stop(directory: &Directory, mut holder: Holder) -> 
         wall.sleep(LOOK, TimerClass::Work).await;
     }
     Ok(asked.is_some())
+}
+
+/// Describes a process that does not end; `stopped`: its state, if it is stopped.
+fn unending(pid: u32, stopped: Option<&str>) -> String {
+    match stopped {
+        Some(stopped) => format!("process {pid} does not end, since it {stopped}"),
+        None => format!("process {pid} does not end: kill -9 {pid}"),
+    }
 }
 
 /// Sends SIGTERM to a process; one that has ended already is no error.

@@ -19,6 +19,7 @@ use process::{Context, Identity, Output, Tasks, Transport};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::host_process::HostProcess;
 use crate::failure::Failure;
 use crate::live::authority::{ClusterAuthorities, LandscapeAuthority};
 use crate::live::directory::{Directory, Facts, HostFile};
@@ -82,6 +83,7 @@ impl Client {
             ..https::Options::default()
         };
         let transport = https::transport(&options).map_err(|error| Failure::Failed(error.to_string()))?;
+        let transport = HostProcess { landscape: facts.name.clone(), pid: host.pid }.watched(transport);
         let cluster_authorities = ClusterAuthorities::of(directory, facts.start_time);
         Ok(Self { facts, host, directory: directory.real(), authorities, certificate, cluster_authorities, transport })
     }

@@ -35,7 +35,7 @@ impl Consumption {
 }
 
 /// Fields of a process's file `stat` after the name, which may contain any character and ends with the last bracket.
-fn fields(stat: &str) -> impl Iterator<Item = &str> {
+pub(super) fn fields(stat: &str) -> impl Iterator<Item = &str> {
     stat.rsplit(") ").next().unwrap_or_default().split_ascii_whitespace()
 }
 

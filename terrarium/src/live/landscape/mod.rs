@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Access of the commands and processes to a landscape: its files, certificates and transports.
 //!
-//! Nothing here prints.
+//! Nothing here prints, except notes of [`client`] and [`host_process`] on standard error.
 
 pub(in crate::live) mod authority;
 pub(in crate::live) mod bootstrap;
@@ -9,6 +9,7 @@ pub(crate) mod client;
 pub(in crate::live) mod consumption;
 pub(in crate::live) mod directory;
 pub(in crate::live) mod executable;
+pub(in crate::live) mod host_process;
 pub(in crate::live) mod kubeconfig;
 pub(in crate::live) mod owner;
 pub(in crate::live) mod retention;
