@@ -87,10 +87,11 @@ impl Which {
                 "use lower case letters, digits and `-`, at most 40",
             ));
         }
-        match self.data_dir.as_deref().or_else(|| self.directory_of_environment()) {
-            Some(path) => Ok(Directory::at(path)),
-            None => Ok(Directory::at(&Directory::parent(self.data_home.as_deref())?.join(name))),
-        }
+        let place = match self.data_dir.as_deref().or_else(|| self.directory_of_environment()) {
+            Some(path) => Directory::at(path),
+            None => Directory::at(&Directory::parent(self.data_home.as_deref())?.join(name)),
+        };
+        Ok(place.selected_by(self.options()))
     }
 
     /// Name that was given on the command line or in the environment.
@@ -111,6 +112,11 @@ impl Which {
     /// Formats a command for this landscape as its user would type it, with the options that select the landscape if
     /// needed.
     pub(crate) fn hint(&self, command: &str) -> String {
+        format!("{command}{}", self.options())
+    }
+
+    /// Options that select the landscape, each after a space; empty if none are needed.
+    fn options(&self) -> String {
         let name = self.given().filter(|name| *name != DEFAULT);
         let name = name.map_or_else(String::new, |name| format!(" --landscape {name}"));
         let place = self.data_dir.as_ref().map_or_else(String::new, |directory| {
@@ -118,7 +124,7 @@ impl Which {
             let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/.-_".contains(c));
             if is_plain { format!(" --data-dir {path}") } else { format!(" --data-dir {path:?}") }
         });
-        format!("{command}{name}{place}")
+        format!("{name}{place}")
     }
 
     /// Name of the landscape: the name in the directory counts if the user names only the directory.
@@ -250,7 +256,10 @@ mod tests {
             let data_dir = data_dir.map(PathBuf::from);
             let data_dir_env = Some(PathBuf::from("/of/the/environment"));
             let landscape = Some(landscape.to_owned());
-            Which { landscape, data_dir, data_dir_env, data_home: None }.hint("terrarium down")
+            let which = Which { landscape, data_dir, data_dir_env, data_home: None };
+            let hint = which.hint("terrarium down");
+            assert_eq!(which.place().expect("a place").hint("terrarium down"), hint);
+            hint
         };
         assert_eq!(hint("default", None), "terrarium down");
         assert_eq!(hint("a", None), "terrarium down --landscape a");

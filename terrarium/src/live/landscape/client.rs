@@ -2,6 +2,7 @@
 //! Access of the commands to a landscape: as its administrator, over HTTPS.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -37,6 +38,7 @@ pub(crate) struct Client {
     pub(crate) authorities: String,
     pub(crate) certificate: Pair,
     pub(crate) cluster_authorities: ClusterAuthorities,
+    process: HostProcess,
     transport: Transport,
 }
 
@@ -69,7 +71,7 @@ impl Client {
             let name = &facts.name;
             return Err(Failure::Failed(match directory.holder()? {
                 Some(holder) if holder.is_host() => format!("landscape {name} is starting or stopping: {holder}"),
-                _ => format!("landscape {name} does not run: `terrarium up` resumes it"),
+                _ => format!("landscape {name} does not run: `{}` resumes it", directory.hint("terrarium up")),
             }));
         };
         let authority = LandscapeAuthority::of(directory)?;
@@ -83,9 +85,11 @@ impl Client {
             ..https::Options::default()
         };
         let transport = https::transport(&options).map_err(|error| Failure::Failed(error.to_string()))?;
-        let transport = HostProcess { landscape: facts.name.clone(), pid: host.pid }.watched(transport);
+        let process = HostProcess { landscape: facts.name.clone(), pid: host.pid, directory: directory.clone() };
+        let transport = process.clone().watched(transport);
         let cluster_authorities = ClusterAuthorities::of(directory, facts.start_time);
-        Ok(Self { facts, host, directory: directory.real(), authorities, certificate, cluster_authorities, transport })
+        let directory = directory.real();
+        Ok(Self { facts, host, directory, authorities, certificate, cluster_authorities, process, transport })
     }
 
     /// Returns a context for typed requests, on wall time.
@@ -223,13 +227,20 @@ impl Client {
         self.clock().await
     }
 
+    /// Failure of a command that has lost its connection: the end of the host, if it has ended or ends, otherwise `reason`.
+    pub(in crate::live) fn lost(&self, reason: String) -> Failure {
+        Failure::Failed(self.process.end().unwrap_or(reason))
+    }
+
     pub(in crate::live) async fn send<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
         body: Option<Value>,
     ) -> Result<T, Failure> {
-        let failed = |error: String| Failure::Failed(format!("landscape {}: {error}", self.facts.name));
+        let text = |error: &str| format!("landscape {}: {error}", self.facts.name);
+        let failed = |error: &str| Failure::Failed(text(error));
+        let lost = |error: &dyn Display| self.lost(text(&error.to_string()));
         let body = body.map(|body| body.to_string()).unwrap_or_default();
         let content_type = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let request = http::Request::builder()
@@ -237,14 +248,14 @@ impl Client {
             .uri(path)
             .header(http::header::CONTENT_TYPE, content_type)
             .body(full(body))
-            .map_err(|error| failed(error.to_string()))?;
-        let response = self.transport.send(request).await.map_err(|error| failed(error.to_string()))?;
+            .map_err(|error| failed(&error.to_string()))?;
+        let response = self.transport.send(request).await.map_err(|error| lost(&error))?;
         let status = response.status();
-        let body = response.into_body().collect().await.map_err(|error| failed(error.to_string()))?.to_bytes();
+        let body = response.into_body().collect().await.map_err(|error| lost(&error))?.to_bytes();
         if status != StatusCode::OK {
-            return Err(failed(String::from_utf8_lossy(&body).trim().to_owned()));
+            return Err(failed(String::from_utf8_lossy(&body).trim()));
         }
-        serde_json::from_slice(&body).map_err(|error| failed(error.to_string()))
+        serde_json::from_slice(&body).map_err(|error| failed(&error.to_string()))
     }
 }
 

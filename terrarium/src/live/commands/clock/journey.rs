@@ -135,7 +135,7 @@ fn travel(client: Client, goal: Goal, settings: AdvanceSettings, steps: Sender<P
         printer: printer.clone(),
     };
     let outcome: Arc<Mutex<Result<(), Failure>>> = Arc::new(Mutex::new(Ok(())));
-    let result = outcome.clone();
+    let (result, own) = (outcome.clone(), client.clone());
     let exit = participate(setup, reports, std::future::pending(), |context| {
         Ok(async move {
             let journey = Journey { client, context, printer, settings };
@@ -147,8 +147,8 @@ fn travel(client: Client, goal: Goal, settings: AdvanceSettings, steps: Sender<P
     });
     match exit {
         Ok(Exit { code: 0, .. }) => outcome.lock().clone(),
-        Ok(exit) => Err(Failure::Failed(exit.last_line)),
-        Err(error) => Err(Failure::Failed(error)),
+        Ok(exit) => Err(own.lost(exit.last_line)),
+        Err(error) => Err(own.lost(error)),
     }
 }
 

@@ -200,7 +200,7 @@ mod tests {
     fn directory(name: &str) -> Directory {
         let path: PathBuf = std::env::temp_dir().join(format!("terrarium-lock-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
-        let directory = Directory { path };
+        let directory = Directory::at(&path);
         directory.make().expect("a folder for temporary files");
         directory
     }

@@ -158,12 +158,25 @@ pub(crate) struct HostFile {
 #[derive(Clone, Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
+    /// Options of a command that selects it, each after a space.
+    options: String,
 }
 
 impl Directory {
     /// Returns the directory at a path.
     pub(crate) fn at(path: &Path) -> Self {
-        Self { path: path.to_owned() }
+        Self { path: path.to_owned(), options: String::new() }
+    }
+
+    /// Returns the directory with the options of a command that selects it, each after a space.
+    pub(in crate::live) fn selected_by(self, options: String) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Formats a command for this landscape as its user would type it, with the options that select the landscape if
+    /// needed.
+    pub(in crate::live) fn hint(&self, command: &str) -> String {
+        format!("{command}{}", self.options)
     }
 
     /// Parent folder of landscapes, each in a folder of its name.
