@@ -72,7 +72,7 @@ pub(crate) struct Progress {
     base: Look,
     /// Begin of the next such span.
     mark: Look,
-    /// The last look at which the position had changed.
+    /// The last look at which the position or landscape time had changed.
     moved: Look,
     last: Look,
     waits_for: Vec<String>,
@@ -95,26 +95,29 @@ impl Progress {
 
     /// Updates the landscape time and the names of its obstacles.
     pub(crate) fn at(&mut self, now: DateTime<Utc>, wall: DateTime<Utc>, waits_for: Vec<String>) {
-        self.now = now;
-        self.look(now.timestamp_millis(), wall, waits_for);
+        self.look(now, now.timestamp_millis(), wall, waits_for);
     }
 
     /// Updates the number of completed steps, the landscape time and the obstacles of the next step.
     pub(crate) fn at_step(&mut self, done: usize, now: DateTime<Utc>, wall: DateTime<Utc>, waits_for: Vec<String>) {
-        self.now = now;
-        self.look(i64::try_from(done).unwrap_or(i64::MAX), wall, waits_for);
+        self.look(now, i64::try_from(done).unwrap_or(i64::MAX), wall, waits_for);
     }
 
-    fn look(&mut self, position: i64, wall: DateTime<Utc>, waits_for: Vec<String>) {
+    fn look(&mut self, now: DateTime<Utc>, position: i64, wall: DateTime<Utc>, waits_for: Vec<String>) {
         // Other clients may set both clocks back.
         let look = Look { position: position.max(self.last.position), wall: wall.max(self.last.wall) };
-        if look.position != self.last.position {
+        if look.position != self.last.position || now > self.now {
             self.moved = look;
         }
         if look.position.saturating_sub(self.mark.position) >= DAY && look.wall - self.mark.wall >= SPAN {
             (self.base, self.mark) = (self.mark, look);
         }
-        (self.last, self.waits_for) = (look, waits_for);
+        (self.now, self.last, self.waits_for) = (now, look, waits_for);
+    }
+
+    /// Wall time for which time has stood; None: it moves.
+    fn standstill(&self) -> Option<TimeDelta> {
+        Some(self.last.wall - self.moved.wall).filter(|stood| *stood >= STANDSTILL)
     }
 
     /// True if the command has taken so long that advice about its speed is useful.
@@ -185,13 +188,13 @@ impl Progress {
         if end <= first { 100 } else { ((last - first) * 100 / (end - first)).clamp(0, 100) }
     }
 
-    /// Estimated wall time to the end; None: too few looks, or the end is reached.
+    /// Estimated wall time to the end; None: too few looks, the end is reached, or time stands, for an unknown while.
     fn left(&self, end: i64) -> Option<TimeDelta> {
         let passed = self.last.wall - self.base.wall;
         let [done, rest] =
             [self.last.position.saturating_sub(self.base.position), end.saturating_sub(self.last.position)];
         let is_early = self.percent(end) < 1 && self.last.wall - self.first.wall < PATIENCE;
-        if passed < DELAY || done <= 0 || rest <= 0 || is_early {
+        if passed < DELAY || done <= 0 || rest <= 0 || is_early || self.standstill().is_some() {
             return None;
         }
         let left = i128::from(rest) * i128::from(passed.num_milliseconds()) / i128::from(done);
@@ -199,9 +202,8 @@ impl Progress {
     }
 
     fn obstacle(&self) -> Option<String> {
-        let stood = Some(self.last.wall - self.moved.wall).filter(|stood| *stood >= STANDSTILL);
         let names = first_of(self.waits_for.iter().map(String::as_str), NAMES);
-        match (names.as_str(), stood.map(span)) {
+        match (names.as_str(), self.standstill().map(span)) {
             ("", None) => None,
             ("", Some(stood)) => Some(format!("unchanged for {stood}")),
             (names, None) => Some(format!("waits for {names}")),
@@ -310,6 +312,28 @@ mod tests {
         };
         assert_eq!(estimate(9999), "");
         assert_eq!(estimate(10_000), " · about 18 min left");
+    }
+
+    #[test]
+    fn there_is_no_estimate_while_time_stands() {
+        let rest = |progress: &Progress| progress.text().split_once(" % · ").unwrap_or_default().1.to_owned();
+        for (looks, expected) in [
+            (&[(1000, 10), (2999, 10)][..], "about 26 s left"),
+            (&[(1000, 10), (3000, 10)], "unchanged for 2 s"),
+            (&[(1000, 10), (11_000, 10)], "unchanged for 10 s"),
+            (&[(1000, 10), (11_000, 10), (11_100, 11)], "about 89 s left"),
+            // Another client has set the clock back: it moves.
+            (&[(1000, 10), (2000, 5), (3500, 6)], "about 31 s left"),
+        ] {
+            assert_eq!(rest(&progress(looks)), expected, "{looks:?}");
+        }
+        // Time moves within a step.
+        let mut steps = Progress::of_steps(4, at(0), wall(0));
+        steps.at_step(1, at(1), wall(2000), Vec::new());
+        steps.at_step(1, at(2), wall(5000), Vec::new());
+        assert_eq!(rest(&steps), "about 15 s left");
+        steps.at_step(1, at(2), wall(7000), vec!["a".to_owned()]);
+        assert_eq!(rest(&steps), "has waited 2 s for a");
     }
 
     #[test]
