@@ -129,7 +129,7 @@ async fn ask(held: &Held) -> io::Result<Vec<u8>> {
 }
 
 /// Forms in which components run.
-const PROCESSES: &str = "processes";
+pub(crate) const PROCESSES: &str = "processes";
 pub(crate) const INSIDE: &str = "inside";
 /// Text about the program of components without their own binary.
 const PLAYED: &str = "`terrarium component NAME`";

@@ -21,12 +21,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub(crate) use self::lock::{HOST, Held, Holder, IS_HELD_BY};
 use crate::failure::Failure;
-use crate::live::binaries::{ComponentForms, INSIDE};
+use crate::live::binaries::{ComponentForms, INSIDE, PROCESSES};
 use crate::live::retention::Retention;
 
 /// Creation parameters of a landscape.
@@ -66,7 +66,7 @@ pub(crate) struct Facts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) authorization: Option<String>,
     /// Form of the components: `inside` or `processes`; `None`: the landscape is older than this option, and has processes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "form_of_components")]
     pub(crate) components: Option<String>,
     /// Seconds of landscape time for which Events are kept; `None`: default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,6 +137,17 @@ pub(crate) const fn loopback() -> IpAddr {
 /// Default for landscapes that are older than this option.
 const fn two() -> u32 {
     2
+}
+
+/// Reads a form of components, which must be a known one.
+fn form_of_components<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let form = Option::<String>::deserialize(value)?;
+    match form.as_deref() {
+        None | Some(INSIDE | PROCESSES) => Ok(form),
+        Some(other) => {
+            Err(D::Error::custom(format!("components: {other:?} is no form: expected {INSIDE} or {PROCESSES}")))
+        }
+    }
 }
 
 /// Process that runs a landscape.
@@ -422,4 +433,41 @@ pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
         let _ = fs::remove_file(&aside);
     }
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_form_of_components_is_refused() {
+        let path = std::env::temp_dir().join(format!("terrarium-facts-{}", std::process::id()));
+        let directory = Directory::at(&path);
+        directory.make().expect("a folder for temporary files");
+        let facts = |components: &str| {
+            let text = format!(
+                "{{\"name\": \"a\", \"gardenerVersion\": \"v1.120.0\", \"profile\": \"documents\", \"seed\": 1, \
+                 \"seeds\": 1, {components}\"startTime\": \"2023-07-27T20:00:00Z\", \"log\": \"sled\", \"durable\": true, \
+                 \"port\": 1}}"
+            );
+            directory.write("landscape.json", &text).expect("ours");
+            directory.facts().map(|facts| facts.expect("there").is_inside())
+        };
+        for (components, expected) in [
+            ("", false),
+            ("\"components\": null, ", false),
+            ("\"components\": \"processes\", ", false),
+            ("\"components\": \"inside\", ", true),
+        ] {
+            assert_eq!(facts(components), Ok(expected), "{components}");
+        }
+        for other in ["", "Inside", "process"] {
+            let refused = facts(&format!("\"components\": \"{other}\", ")).expect_err("it is unknown");
+            let (file, text) = (path.join("landscape.json"), refused.to_string());
+            let begin = format!("{}: components: {other:?} is no form: expected inside or processes", file.display());
+            assert!(text.starts_with(&begin), "{text}");
+            assert!(refused.exit_code() == 2 && refused.hint().starts_with("restore it from a copy"), "{refused:?}");
+        }
+        fs::remove_dir_all(path).expect("ours");
+    }
 }
