@@ -45,6 +45,8 @@ use ops::upgrade::skew::unwise;
 
 /// Maximum number of kinds whose objects are counted in the text.
 const COUNTED: usize = 6;
+/// Reason for which the container of a process that ends repeatedly waits: it was created, and the end has a reason.
+const CRASH_LOOP: &str = "CrashLoopBackOff";
 /// Maximum number of concurrent requests.
 const AT_ONCE: usize = 16;
 
@@ -69,6 +71,9 @@ struct Process {
     version: String,
     /// Phase of the pod, or the reason for which its container waits; `Joined`: a process without a pod.
     state: String,
+    /// Message about a container that cannot be created; None: it was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
     ready: bool,
     restarts: i32,
     /// Result of its last run; None: it has not ended yet.
@@ -168,11 +173,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     output.line(&format!("log revision {} · {place}", found.head))?;
     output.line(&counted(&found.objects))?;
     for process in &found.processes {
-        let Process { name, version, state, ready, restarts, ended, trouble, consumption, work, .. } = process;
+        let Process { name, version, state, message, ready, restarts, ended, trouble, consumption, work, .. } = process;
         let process = consumption.map(|it| format!("  process {}: {}", it.pid, consumed(&it)));
         let process = process.or_else(|| work.map(|work| format!("  {}", worked(work)))).unwrap_or_default();
         output.line(&format!("  {name:<56} {version:<10} {state:<18} ready {ready}  restarts {restarts}{process}"))?;
-        for line in ended.iter().chain(trouble) {
+        for line in message.iter().chain(ended).chain(trouble) {
             output.line(&format!("    {line}"))?;
         }
     }
@@ -239,6 +244,7 @@ fn process(pod: &Pod) -> Process {
         cluster: pod.metadata.annotations.get(annotation::CLUSTER).cloned().unwrap_or_default(),
         version: image.rsplit_once(':').map_or("", |(_, tag)| tag).to_owned(),
         state: waiting.map_or(&pod.status.phase, |waiting| &waiting.reason).clone(),
+        message: waiting.filter(|it| it.reason != CRASH_LOOP && !it.message.is_empty()).map(|it| it.message.clone()),
         ready: container.is_some_and(|container| container.ready),
         restarts: container.map_or(0, |container| container.restart_count),
         ended: container.and_then(|container| container.last_state.terminated.as_ref()).map(ended),
@@ -257,6 +263,7 @@ fn joined(leases: &[Lease], pods: &[Pod]) -> Vec<Process> {
         cluster: cluster::RUNTIME.to_owned(),
         version: metadata.annotation(annotation::COMPONENT_VERSION).unwrap_or_default().to_owned(),
         state: "Joined".to_owned(),
+        message: None,
         ready: true,
         restarts: 0,
         ended: None,
@@ -376,6 +383,25 @@ mod tests {
         assert_eq!(counted(&of(&[("pods", 2), ("shoots.core.gardener.cloud", 3)])), "5 objects: 3 shoots, 2 pods");
         let many = of(&[("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), ("f", 6), ("g", 7), ("h", 8)]);
         assert_eq!(counted(&many), "36 objects: 8 h, 7 g, 6 f, 5 e, 4 d, 3 c, 3 others");
+    }
+
+    #[test]
+    fn a_container_that_cannot_be_created_is_shown_with_reason_and_message() {
+        let of = |state: serde_json::Value| {
+            let tree = json!({
+                "metadata": { "name": "a" }, "spec": { "containers": [{ "name": "a", "image": "a:v1" }] },
+                "status": { "phase": "Pending", "containerStatuses": [{ "name": "a", "state": state }] },
+            });
+            let Process { state, message, .. } = process(&serde_json::from_value(tree).expect("a pod"));
+            (state, message)
+        };
+        let waiting = |reason: &str, message: &str| of(json!({ "waiting": { "reason": reason, "message": message } }));
+        for reason in ["CreateContainerConfigError", "ErrImagePull", "ImagePullBackOff"] {
+            assert_eq!(waiting(reason, "why"), (reason.to_owned(), Some("why".to_owned())));
+        }
+        assert_eq!(waiting("ContainerCreating", ""), ("ContainerCreating".to_owned(), None));
+        assert_eq!(waiting("CrashLoopBackOff", "back-off 10s"), ("CrashLoopBackOff".to_owned(), None));
+        assert_eq!(of(json!({ "running": {} })), ("Pending".to_owned(), None));
     }
 
     const NOW: &str = "2023-07-27T20:00:00Z";

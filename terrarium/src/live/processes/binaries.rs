@@ -156,7 +156,7 @@ impl ComponentForms {
 
     /// Formats the form on one line, with the programs of processes; None: it is unknown.
     pub(crate) fn line(&self) -> Option<String> {
-        let Self { form, binaries, files, played } = self;
+        let Self { form, binaries, played, .. } = self;
         match form.as_str() {
             "" => return None,
             INSIDE => return Some(format!("{form} the host's process")),
@@ -167,8 +167,7 @@ impl ComponentForms {
             reason => format!("{name} ({reason})"),
         };
         let named = || played.iter().map(each).collect::<Vec<_>>().join(", ");
-        let folder = files.values().find_map(|file| file.path.parent());
-        let folder = folder.map_or_else(String::new, |folder| format!(" in {}", folder.display()));
+        let folder = self.folder().map_or_else(String::new, |folder| format!(" in {}", folder.display()));
         Some(match (binaries.len(), played.values().all(String::is_empty)) {
             (_, _) if played.is_empty() => format!("{form}, each of its own binary{folder}"),
             (0, true) => format!("{form} of {PLAYED}"),
@@ -177,10 +176,32 @@ impl ComponentForms {
         })
     }
 
-    /// Notes about binaries that cannot be used.
+    /// Folder of the binaries; None: there is none that can be used.
+    fn folder(&self) -> Option<&Path> {
+        self.files.values().find_map(|file| file.path.parent())
+    }
+
+    /// Notes about binaries that cannot be used, and about missing ones unless all are missing.
     pub(in crate::live) fn notes(&self) -> impl Iterator<Item = String> {
+        self.unusable().chain(self.missing())
+    }
+
+    fn unusable(&self) -> impl Iterator<Item = String> {
         let unusable = self.played.iter().filter(|(_, reason)| !reason.is_empty());
         unusable.map(|(name, reason)| format!("{reason}; terrarium plays {name}"))
+    }
+
+    fn missing(&self) -> Option<String> {
+        let missing = self.played.iter().filter(|(_, reason)| reason.is_empty());
+        let missing: Vec<&str> = missing.map(|(name, _)| name.as_str()).collect();
+        let is_all = self.binaries.is_empty() && missing.len() == self.played.len();
+        let (are, them) = match missing.len() {
+            0 => return None,
+            1 => ("is", "it"),
+            _ => ("are", "them"),
+        };
+        let folder = self.folder().map_or_else(|| "the folder of terrarium".to_owned(), |it| it.display().to_string());
+        (!is_all).then(|| format!("there {are} no {} in {folder}; terrarium plays {them}", missing.join(", ")))
     }
 
     /// Warnings about files that differ from those that the landscape runs, each with a remedy. `program`: file of the host
@@ -202,7 +223,7 @@ impl ComponentForms {
                 listed(&files)
             )
         });
-        let unusable = self.notes().map(|note| {
+        let unusable = self.unusable().map(|note| {
             format!(
                 "{note}: `cargo build --workspace --bins` makes all programs of one build, then `{down}` and `{up}` start them"
             )
@@ -268,8 +289,38 @@ mod tests {
             assert_eq!(binaries.of(name), None);
         }
         assert!(form.binaries.is_empty());
-        assert_eq!(form.notes().count(), 5);
+        let notes: Vec<String> = form.notes().collect();
+        assert_eq!(notes.len(), 6, "{notes:?}");
+        let missing = "there are no gardener-admission-controller, gardener-extension-provider-local in the folder of \
+                       terrarium; terrarium plays them";
+        assert_eq!(notes[5], missing);
         fs::remove_dir_all(folder).expect("ours");
+    }
+
+    #[test]
+    fn missing_binaries_are_named_unless_all_are_missing() {
+        let notes = |binaries: &[&str], played: &[(&str, &str)]| {
+            let file = |name: &&str| {
+                let state = serde_json::json!({ "path": format!("/d/{name}") });
+                ((*name).to_owned(), serde_json::from_value(state).expect("a file"))
+            };
+            let form = ComponentForms {
+                form: PROCESSES.to_owned(),
+                binaries: binaries.iter().map(|name| (*name).to_owned()).collect(),
+                files: binaries.iter().map(file).collect(),
+                played: played.iter().map(|(name, reason)| ((*name).to_owned(), (*reason).to_owned())).collect(),
+            };
+            form.notes().collect::<Vec<_>>()
+        };
+        assert_eq!(notes(&["a", "b"], &[]), Vec::<String>::new());
+        assert_eq!(notes(&[], &[("a", ""), ("b", "")]), Vec::<String>::new());
+        assert_eq!(notes(&["a"], &[("b", "")]), ["there is no b in /d; terrarium plays it"]);
+        assert_eq!(notes(&["a"], &[("b", ""), ("c", "")]), ["there are no b, c in /d; terrarium plays them"]);
+        assert_eq!(
+            notes(&[], &[("a", "/d/a: bad"), ("b", "")]),
+            ["/d/a: bad; terrarium plays a", "there is no b in the folder of terrarium; terrarium plays it"]
+        );
+        assert_eq!(ComponentForms::inside().notes().count(), 0);
     }
 
     #[test]
