@@ -51,7 +51,7 @@ const VERSION: HeaderName = HeaderName::from_static("x-gardener-version");
 const VERSION_PATHS: [&str; 3] = ["/version", "/gardener/version", "/clusters/garden/gardener/version"];
 /// Wall time for which a request waits for a log that cannot be reached.
 const TIMEOUT: TimeDelta = TimeDelta::seconds(5);
-/// Wall time that pending responses have when the process is asked to stop.
+/// Wall time that pending responses have after a request to stop the process.
 const GRACE: TimeDelta = TimeDelta::milliseconds(500);
 
 /// Maximum size in bytes of a request's head: more than the host accepts and adds.
@@ -175,7 +175,7 @@ fn within(door: Arc<Door>, tasks: &Tasks) -> Transport {
 
 /// The log and the clock of an instance.
 enum Ground {
-    /// Those of the host, in its process.
+    /// Log and clock of the host, in the host's process.
     Local { log: Arc<dyn EventLog>, time: Clock },
     /// The log over the host, and the time that the host sent last.
     Remote { log: Remote, time: SimulatedClock, transport: Transport },

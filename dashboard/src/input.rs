@@ -16,7 +16,7 @@ pub const MOST_FIELDS: usize = 1_000;
 pub enum Unreadable {
     /// The text is not UTF-8.
     NoText,
-    /// There are more than [`MOST_FIELDS`].
+    /// The form has more than [`MOST_FIELDS`] fields.
     TooMany,
 }
 

@@ -11,7 +11,7 @@ pub enum Severity {
     Done,
     /// Information.
     Info,
-    /// Something will happen that a user may want to prevent.
+    /// A user may want to prevent an imminent change.
     Warning,
     /// The request was refused, or something is wrong.
     Error,
@@ -34,7 +34,7 @@ impl Severity {
 pub struct Message {
     /// Severity of the message.
     pub severity: Severity,
-    /// Its first sentence.
+    /// First sentence of the message.
     pub text: String,
     /// Further lines.
     pub lines: Vec<String>,

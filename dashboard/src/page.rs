@@ -153,7 +153,7 @@ impl Page {
 pub(crate) enum Outcome {
     /// The page that has the form, with messages.
     Back(Vec<Message>),
-    /// Another page, with messages.
+    /// Redirection to another page, with messages.
     To(String, Vec<Message>),
     /// A page in answer to the form: the refusal, with the form as it was sent.
     Page(Box<Page>),

@@ -36,7 +36,7 @@ pub struct Case {
 pub struct Outcome {
     /// Name and version.
     pub client: String,
-    /// Its cases, in their order.
+    /// Cases of the suite, in their order.
     pub cases: Vec<Case>,
 }
 

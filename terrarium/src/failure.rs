@@ -20,13 +20,13 @@ pub(crate) enum Failure {
     /// The landscape or its directory is held by another process: exit code 4.
     #[error("{0}")]
     Held(String),
-    /// Something did not happen that should have: exit code 1.
+    /// The command failed: exit code 1.
     #[error("{0}")]
     Failed(String),
     /// A signal ended it: exit code 130.
     #[error("{0}")]
     Interrupted(String),
-    /// Nothing failed; a flag asked for this exit code in such a case: ends without a message.
+    /// The command succeeded; a flag requests this exit code in such a case: ends without a message.
     #[error("exit code {0}")]
     ExitCode(u8),
     /// The reader of the output has closed it: ends without a message.

@@ -139,7 +139,8 @@ impl CloudProfileOf {
         }
     }
 
-    /// Resolves the profile of a Shoot; `decisive`: the decision depends on it. The error is the reason for which there is none.
+    /// Resolves the profile of a Shoot; `decisive`: the decision depends on it. The error is the reason why the profile
+    /// cannot be resolved.
     fn find(shoot: &Shoot, decisive: bool, reads: &mut Reads<'_>) -> Result<Self, String> {
         let mut profiles = ReadProfiles { reads, decisive };
         let profile = resolve(shoot, &mut profiles).map_err(|error| match error {

@@ -200,7 +200,7 @@ fn responses_of_two_instances_fit_one_order() {
     });
 }
 
-/// Across objects: a Shoot is created with a version while another instance removes the version.
+/// A Shoot is created with a version while another instance removes that version from the CloudProfile.
 #[test]
 fn no_delay_lets_a_shoot_use_a_removed_version() {
     run(async {

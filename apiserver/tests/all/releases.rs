@@ -102,7 +102,7 @@ fn openapi_says_what_a_release_has() {
     });
 }
 
-/// Below `spec.kubernetes`: field, value, and the first release with the field.
+/// Fields below `spec.kubernetes`: path, field, value, and the first release with the field.
 const LATER: [(&str, &str, &str, u64); 5] = [
     ("clusterAutoscaler", "verbosity", "3", 87),
     ("verticalPodAutoscaler", "recommendationLowerBoundCPUPercentile", "0.25", 102),

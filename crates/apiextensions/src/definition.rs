@@ -140,7 +140,7 @@ pub struct SelectableField {
 pub struct Conflict {
     /// Reason of condition `NamesAccepted`.
     pub reason: &'static str,
-    /// Its message.
+    /// Message of condition `NamesAccepted`.
     pub message: String,
 }
 

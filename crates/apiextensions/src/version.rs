@@ -132,9 +132,9 @@ impl CustomVersion {
 /// Purpose of a tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// For pruning: scalars are any JSON.
+    /// Tree that prunes objects: scalars are any JSON.
     Pruned,
-    /// For OpenAPI.
+    /// Tree that describes objects in OpenAPI.
     Described,
 }
 

@@ -26,7 +26,7 @@ use crate::wire::{self, Fields};
 pub struct Sections {
     /// `{"kind":…` up to and including `metadata.uid`.
     pub identity: Bytes,
-    /// The rest of `metadata` without `managedFields`.
+    /// Fields of `metadata` after `uid`, without `managedFields`.
     pub metadata: Bytes,
     /// `managedFields` and the brace that closes `metadata`.
     pub managed_fields: Bytes,
@@ -60,9 +60,9 @@ impl Sections {
 /// An object's top-level fields.
 #[derive(Clone, Copy)]
 pub(crate) enum Body<'a> {
-    /// Those of a typed kind.
+    /// Fields of a typed kind.
     Typed(&'a dyn Fields),
-    /// Those of an object that is known by its schema only.
+    /// Fields of an object whose kind is known by its schema only.
     Tree(&'a Map<String, Value>),
 }
 

@@ -30,7 +30,7 @@ type ByNamespace = BTreeMap<String, BTreeMap<String, Arc<Binding>>>;
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     cluster_roles: FxHashMap<String, Rules>,
-    /// By namespace and name.
+    /// Rules of Roles by namespace and name.
     roles: FxHashMap<String, FxHashMap<String, Rules>>,
     bindings: ByNamespace,
     users: FxHashMap<String, ByNamespace>,

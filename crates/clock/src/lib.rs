@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Landscape time and keyed randomness: the only source of either.
 //!
-//! **Invariants.** Nothing else in the workspace reads a wall clock or an unseeded random source. Knows no kind of
-//! Kubernetes. The simulated clock moves only on request, and never past [`END`].
+//! **Invariants.** Nothing else in the workspace reads a wall clock or an unseeded random source. No kind of
+//! Kubernetes is used. The simulated clock moves only on request, and never past [`END`].
 //!
 //! **Tour.** [`Clock`] the handle that components hold; [`SimulatedClock`] the clock of a simulation; [`WallClock`]
 //! the clock of a process; [`Random`] draws that depend only on seed, purpose, key and ordinal.

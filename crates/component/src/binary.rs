@@ -32,7 +32,7 @@ pub type Run = fn(Context, Assignment, oneshot::Receiver<()>) -> BoxFuture<'stat
 /// A component as its binary, and `terrarium component NAME`, start it.
 #[derive(Clone, Copy, Debug)]
 pub struct Binary {
-    /// Its row in the table of components.
+    /// Row of the component in the table of components.
     pub program: Program,
     /// Identity of the sources that it was built from.
     pub build: &'static str,

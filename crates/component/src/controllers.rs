@@ -39,7 +39,7 @@ pub async fn run(
 pub struct Registration {
     /// Rules of the landscape.
     pub profile: Profile,
-    /// For gardener-operator: true if it looks ahead ([`registration::register_operator`]); None: another component.
+    /// True if gardener-operator looks ahead ([`registration::register_operator`]); `None` for other components.
     pub operator: Option<bool>,
 }
 

@@ -46,7 +46,7 @@ const EXIT_GRACE_PERIOD: Duration = Duration::from_secs(3);
 const LAST_STEP: TimeDelta = TimeDelta::seconds(1);
 /// Maximum length of the machine's part of an instance's name: names have at most 63 characters.
 const LONGEST_MACHINE: usize = 28;
-/// Wall time between two attempts to follow the own Lease.
+/// Wall time between two attempts to follow the Lease of this process.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
 /// Arguments of a component that joins a landscape.
@@ -358,7 +358,8 @@ impl Own {
     }
 }
 
-/// Follows the Leases until the watch ends, or until the own one was removed or replaced; then returns the reason.
+/// Follows the Leases until the watch ends, or until the Lease of this process was removed or replaced; then returns
+/// the reason.
 async fn follow(leases: &Api<Lease>, own: &mut Own) -> Result<Option<String>, Error> {
     let gone = || Ok(Some("the Lease of this process was removed: it is to end".to_owned()));
     let taken = || Ok(Some("another process has taken the name of this one".to_owned()));

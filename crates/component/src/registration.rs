@@ -3,8 +3,8 @@
 //!
 //! | found | it |
 //! | --- | --- |
-//! | its version may run alongside the others | creates its Lease (`domain::skew::registration`) and goes on |
-//! | it may not | reports that in an Event and as its last line, and ends with exit code 3; where that is not enforced ([`Policy`]), it reports it and goes on |
+//! | its version may run alongside the others | creates its Lease (`domain::skew::registration`) and starts |
+//! | it may not | reports that in an Event and as its last line, and ends with exit code 3; without enforcement ([`Policy`]), it reports it and starts |
 //! | no gardener-apiserver, which it needs | waits for one, at most [`TIMEOUT`]; then exit code 1 |
 //! | another writer, or no answer | tries again, with pauses, about as long; then exit code 1 |
 //!

@@ -20,7 +20,7 @@ fn ignored_signals(status: &str) -> u64 {
 }
 
 /// Streams of the signals that end a process, kept between two waits: a signal that arrives there ends the second wait.
-/// Once a handler is installed, the system's default action is gone, so the signal would be lost otherwise.
+/// An installed handler replaces the system's default action, so the signal would be lost otherwise.
 static STREAMS: Mutex<Option<Streams>> = Mutex::new(None);
 
 /// Signals that end a process, since the installation of their handlers.

@@ -100,12 +100,13 @@ impl DecodeCache {
         known.cloned().or_else(of_other)
     }
 
-    /// Like [`DecodeCache::decode`], for a response.
+    /// Decodes the object of a response as [`DecodeCache::decode`].
     pub(crate) fn take(&self, reader: Reader, answer: &Answer) -> Result<Shared, Error> {
         self.find(reader, &answer.bytes, false, &|_| answer.object(reader))
     }
 
-    /// Like [`DecodeCache::take`], as the wildcard cluster returns the object: with the annotation of its cluster.
+    /// Decodes the object of a response as [`DecodeCache::take`], and adds the annotation of its cluster, as the
+    /// wildcard cluster returns it.
     pub(crate) fn take_from(&self, reader: Reader, answer: &Answer, cluster: &str) -> Result<Shared, Error> {
         self.find(reader, &answer.bytes, true, &|_| Ok(self.take(reader, answer)?.of_cluster(cluster)))
     }

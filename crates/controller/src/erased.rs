@@ -75,7 +75,7 @@ pub(crate) fn typed<K: Readable>(object: Shared) -> Arc<K> {
     object.downcast().unwrap_or_else(|_| unreachable!("what comes out has the type that was put in"))
 }
 
-/// Like [`typed`], by reference.
+/// Returns an object as [`typed`], by reference.
 pub(crate) fn typed_ref<K: Readable>(object: &dyn Object) -> &K {
     let object: &dyn Any = object;
     object.downcast_ref().unwrap_or_else(|| unreachable!("what comes out has the type that was put in"))

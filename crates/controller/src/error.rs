@@ -12,7 +12,7 @@ pub enum Error {
     /// The server returned an error; its `Status`.
     #[error("{0}")]
     Api(Box<Status>),
-    /// There is no response.
+    /// The request has no response.
     #[error(transparent)]
     Transport(#[from] TransportError),
     /// The response cannot be decoded.

@@ -29,9 +29,9 @@ pub use crate::store::{Change, Index, Store};
 /// State of a reflector.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
-    /// Nothing is known, or the known version is too old to continue from.
+    /// The store is empty, or its version is too old for the watch to continue.
     Empty,
-    /// Some pages of a list have arrived.
+    /// Part of the pages of a list has arrived.
     Listing {
         /// Objects of the received pages.
         objects: BTreeMap<ObjectKey, Shared>,

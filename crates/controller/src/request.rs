@@ -50,7 +50,7 @@ impl Answer {
     }
 }
 
-/// Like [`send`], for one object.
+/// Sends a request as [`send`], and reads one object from the response.
 pub(crate) async fn object(
     context: &Context,
     method: Method,
@@ -64,7 +64,7 @@ pub(crate) async fn object(
     if status.is_success() { Ok(Answer { bytes, decoded }) } else { Err(refusal(status, &bytes)) }
 }
 
-/// Like [`send`], for a streamed body.
+/// Sends a request as [`send`], and returns the body as a stream.
 pub(crate) async fn stream(context: &Context, path: String) -> Result<Body, Error> {
     let response = open(context, Method::GET, path, None).await?;
     let status = response.status();

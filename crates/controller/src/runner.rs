@@ -85,13 +85,13 @@ impl Controller {
         store
     }
 
-    /// Like [`Controller::watch`], for a store that only passes read: changes make no key dirty.
+    /// Adds a store as [`Controller::watch`], which only passes read: its changes make no key dirty.
     pub fn store<K: Readable>(&mut self, api: Api<K>, options: ListOptions) -> Store<K> {
         self.watch(api, options, |_| Vec::new())
     }
 
-    /// Like [`Controller::watch`], for the store of a reflector that several controllers share and that is run
-    /// elsewhere. Existing objects count as changes.
+    /// Watches the store of a reflector that several controllers share and that is run elsewhere. Existing objects
+    /// count as changes.
     pub fn watch_store<K: Readable>(
         &mut self,
         store: &Store<K>,

@@ -281,7 +281,7 @@ pub enum Use {
 /// A certificate to be signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuance {
-    /// Its usage.
+    /// Usage of the certificate.
     pub usage: Use,
     /// Start of its validity.
     pub not_before: DateTime<Utc>,

@@ -13,7 +13,7 @@ use regex::bytes::{RegexSet, RegexSetBuilder};
 
 /// Providers with a table of their own.
 const PROVIDERS: [&str; 5] = ["alicloud", "aws", "azure", "gcp", "openstack"];
-/// Any other provider.
+/// Providers without a table of their own.
 const OTHER: &str = "";
 
 const ALL: &[&str] = &["alicloud", "aws", "azure", "gcp", "openstack", OTHER];

@@ -83,7 +83,7 @@ impl GardenerVersion {
     }
 }
 
-/// Without `v`, with the pre-release.
+/// Formats the version without `v`, with the pre-release.
 impl fmt::Display for GardenerVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

@@ -99,10 +99,10 @@ fn drop_empty(status: &mut ShootStatus) {
     }
 }
 
-/// Fate of the operation annotation after pools have left the status.
+/// Treatment of the operation annotation after pools were removed from the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// It stays.
+    /// The annotation stays.
     Keep,
     /// The permission to force changes is not needed any more.
     Remove,

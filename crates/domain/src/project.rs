@@ -26,7 +26,7 @@ pub const TERMINATING: &str = "Terminating";
 /// Reason why a namespace cannot be a Project's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamespaceError {
-    /// It lacks the labels that allow it.
+    /// The namespace lacks a label of the Project.
     #[error(
         "namespace cannot be used as it needs the project labels map[string]string{{\"gardener.cloud/role\":\"project\", \
          \"project.gardener.cloud/name\":{project:?}}}"
@@ -35,7 +35,7 @@ pub enum NamespaceError {
         /// Name of the Project that it lacks the label of.
         project: String,
     },
-    /// Another Project has it.
+    /// The namespace belongs to another Project.
     #[error("namespace is already in-use by another project")]
     InUse,
 }

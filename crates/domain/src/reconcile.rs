@@ -146,7 +146,7 @@ pub struct GardenletSettings {
     pub respect_sync_period_overwrite: bool,
     /// True if a Shoot that is up to date is reconciled in its maintenance time window only.
     pub reconcile_in_maintenance_only: bool,
-    /// This gardenlet's version, as in `status.gardener.version`.
+    /// Version of the gardenlet, as in `status.gardener.version`.
     pub gardener_version: String,
     /// True if the Seed has an [emergency stop](crate::emergency_stop).
     pub is_stopped: bool,
@@ -167,20 +167,20 @@ impl Default for GardenletSettings {
 /// Time of gardenlet's first pass over a Shoot that it has not seen before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueue {
-    /// At once.
+    /// The pass begins at once.
     Now,
-    /// At an instant drawn from the span.
+    /// The pass begins at an instant that is drawn from the span.
     Within(Span),
 }
 
 /// Time of gardenlet's next pass over a Shoot without a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextSync {
-    /// Not before something changes.
+    /// No pass without a change.
     Never,
-    /// After a fixed time.
+    /// The pass begins after a fixed time.
     After(TimeDelta),
-    /// At an instant drawn from the span.
+    /// The pass begins at an instant that is drawn from the span.
     Within(Span),
 }
 
@@ -206,7 +206,7 @@ pub fn schedule(shoot: &Shoot, settings: &GardenletSettings, now: DateTime<Utc>)
     schedule_of(shoot, operation_type(shoot), settings, now)
 }
 
-/// Like [`schedule`], for an operation that is already known.
+/// Returns the time of the next pass as [`schedule`], for a known operation.
 pub fn schedule_of(
     shoot: &Shoot,
     operation: OperationType,

@@ -39,7 +39,7 @@ impl Default for Periods {
 /// Consequences for a Seed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Nothing changes before this instant.
+    /// Instant before which the result does not change.
     Wait(DateTime<Utc>),
     /// The Seed gets this condition, and nothing changes for its Shoots before an instant.
     SeedUnknown(Condition, DateTime<Utc>),

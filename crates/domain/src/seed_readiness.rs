@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(problem(&seed, &identity()).as_deref(), expected);
     }
 
-    /// Before and since 1.139.
+    /// Cases before and since 1.139.
     #[test]
     fn an_operation_does_not_begin_on_a_seed_that_is_not_ready() {
         let refused = |release: u16, change: &dyn Fn(&mut Seed)| {

@@ -5,7 +5,7 @@
 //! checks an append's expectation on its key and its guards, and sends every subscriber the revision up to which it
 //! is complete.
 //!
-//! **Invariants.** Knows bytes: no JSON, no kind, no HTTP. A revision is never used twice. After a crash the log is a
+//! **Invariants.** Content is bytes: no JSON, no kind, no HTTP. A revision is never used twice. After a crash the log is a
 //! prefix of what was written, and holds everything up to each revision that was reported as durable. Volatile
 //! entries reach subscribers and are not history.
 //!

@@ -32,7 +32,7 @@ const CREATIONS_WITHOUT_OWNER: u64 = 100_000;
 pub struct LiveLock {
     /// The object of the last write.
     pub key: Key,
-    /// Its writer.
+    /// Writer of that object.
     pub actor: Actor,
     /// The instant.
     pub at: Instant,
@@ -54,7 +54,7 @@ pub enum Created {
 /// The controller in an object's owner references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Its uid.
+    /// Uid of the owner.
     pub uid: String,
     /// `KIND NAME`, for people.
     pub name: String,

@@ -77,13 +77,13 @@ pub enum AppendError {
     /// A guard does not hold: run admission again.
     #[error("what the decision rests on has changed")]
     GuardFailed,
-    /// More than [`MAX_GUARDS`] guards, or an object above the limit.
+    /// The append has more than [`MAX_GUARDS`] guards, or an object above the limit.
     #[error("the change is too large")]
     TooLarge,
     /// The log is closed.
     #[error("the log is closed")]
     Closed,
-    /// More appends wait than the log accepts: try again in a moment.
+    /// The queue of appends is full: another attempt may succeed.
     #[error("the log has too much to do")]
     Busy,
     /// No answer after all attempts: the change may have been made or not. Read the object.
@@ -117,7 +117,7 @@ pub enum ReadError {
 pub enum Message {
     /// An entry, in revision order.
     Entry(Arc<Entry>),
-    /// Everything up to here has been delivered.
+    /// All entries up to this revision were delivered.
     Position(Revision),
 }
 
@@ -191,8 +191,8 @@ pub trait EventLog: Send + Sync + fmt::Debug + 'static {
     fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError>;
     /// All objects at a retained revision, with the revision of their last change, in key order.
     fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>>;
-    /// Like [`EventLog::state_at`], for one resource, `core.gardener.cloud/shoots`: the contents of others are not
-    /// read.
+    /// Returns a past state as [`EventLog::state_at`], of one resource, `core.gardener.cloud/shoots`: the contents of
+    /// others are not read.
     fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<Result<Snapshot, ReadError>>;
     /// Forgets history up to `revision`.
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>>;

@@ -35,9 +35,9 @@ pub struct Replay {
 pub struct Difference {
     /// Key of the object.
     pub key: Key,
-    /// Its revision by the replay, if it exists there.
+    /// Revision of the object by the replay, if it exists there.
     pub replayed: Option<Revision>,
-    /// Its revision in the state, if it exists there.
+    /// Revision of the object in the state, if it exists there.
     pub live: Option<Revision>,
 }
 

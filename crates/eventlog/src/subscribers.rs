@@ -26,7 +26,7 @@ struct Subscriber {
 struct Queue {
     messages: VecDeque<Message>,
     waker: Option<Waker>,
-    /// Nothing is added any more; queued messages are still delivered.
+    /// True if no message is added any more; queued messages are still delivered.
     cut: bool,
     /// The subscription was dropped.
     gone: bool,

@@ -25,7 +25,7 @@ pub struct EventForm {
 }
 
 impl EventForm {
-    /// Returns the form that the headers and the query of a request ask for; `None`: whole objects, or a form that the
+    /// Returns the form that the headers and the query of a request select; `None`: whole objects, or a form that the
     /// server refuses.
     pub fn of(headers: &HeaderMap, query: Option<&str>, columns: &'static [Column]) -> Option<Self> {
         let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();

@@ -64,7 +64,7 @@ pub(crate) struct Routes {
     rows: BTreeMap<Key, Row>,
     views: BTreeMap<Key, Arc<View>>,
     reviews: BTreeMap<Key, Arc<Review>>,
-    /// By group, plural name and name of the subresource.
+    /// Subresources by group, plural name and name of the subresource.
     subresources: BTreeMap<Key, Arc<dyn Subresource>>,
     /// Kinds of rows in the form of another release than the row's.
     released: Mutex<BTreeMap<(Key, Release), Arc<dyn Kind>>>,

@@ -28,9 +28,9 @@ const PANICKED: &str = "This request caused apiserver to panic. Look in the logs
 /// Reason for which a request does not succeed.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// Nothing is served under the path.
+    /// The path is not served.
     NoSuchPath,
-    /// Like `NoSuchPath`, below a group that is served.
+    /// The path is not served, but its group is.
     NoSuchResource,
     /// The path exists, but not for this method.
     NoSuchMethod,
@@ -72,7 +72,7 @@ pub(crate) enum Failure {
     Unauthorized,
     /// The request timed out.
     Timeout,
-    /// More requests than the server accepts at once.
+    /// The server has reached its maximum number of requests.
     TooMany(String),
     /// Refusal by admission or a hook.
     Refused(Box<Status>),

@@ -31,7 +31,7 @@ pub struct Facts {
 pub struct SubresourceRequest {
     /// Cluster, time, user.
     pub context: RequestContext,
-    /// One of [`Facts::verbs`].
+    /// Verb of the request: one of [`Facts::verbs`].
     pub verb: &'static str,
     /// Namespace of the object; empty for one without.
     pub namespace: String,

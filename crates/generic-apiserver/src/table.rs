@@ -65,7 +65,7 @@ pub(crate) fn of_tree(tree: Value, columns: &[Column], now: DateTime<Utc>, versi
     of_event(tree, columns, now, (version, include), true)
 }
 
-/// Like [`of_tree`], for an event of a watch, whose first one has the columns.
+/// Formats an event of a watch as [`of_tree`]; only the first event has the columns.
 pub(crate) fn of_event(
     tree: Value,
     columns: &[Column],

@@ -67,7 +67,7 @@ pub const EVENTS: Renamed = Renamed {
     converted: None,
 };
 
-/// Another version of a resource that differs in its name only.
+/// View of another version of a resource that differs in its name only.
 pub(crate) const VERSION: Renamed = Renamed::NOTHING;
 
 impl Renamed {

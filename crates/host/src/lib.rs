@@ -159,7 +159,7 @@ impl Host {
         Self::with(foundation, tasks, Parts::default())
     }
 
-    /// Like [`Host::new`], with optional parts.
+    /// Creates a host as [`Host::new`], with optional parts.
     pub fn with(foundation: Foundation, tasks: &Tasks, parts: Parts<'_>) -> Self {
         let own = catalogue::all().iter().filter(|row| !catalogue::is_aggregated(row));
         let (time, wall) = (foundation.clock.clone(), foundation.wall.clone());
@@ -263,7 +263,7 @@ impl Host {
         self.set_aggregated(server.map(Backend::Server));
     }
 
-    /// Like [`Host::aggregate`], for processes; there may be none yet.
+    /// Registers processes as [`Host::aggregate`] does a server; the set may be empty at first.
     pub fn aggregate_instances(&self, instances: Instances) {
         self.set_aggregated(Some(Backend::Instances(instances)));
     }

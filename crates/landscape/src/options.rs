@@ -22,10 +22,10 @@ pub const INTERNAL_DOMAIN: &str = "internal.sandbox.example.org";
 /// Schedule by which gardenlets reconcile unchanged Shoots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sync {
-    /// Once a day, in the maintenance time window.
+    /// Shoots are reconciled once a day, in the maintenance time window.
     #[default]
     Window,
-    /// Every hour.
+    /// Shoots are reconciled every hour.
     Hourly,
 }
 
@@ -42,8 +42,8 @@ pub struct Options {
     pub seeds: Vec<Seed>,
     /// Disabled controllers of gardener-controller-manager, for example `shoot-maintenance`.
     pub disabled: BTreeSet<&'static str>,
-    /// Seed of a schedule to explore: order of the timers of an instant, delays of tasks and thus of watch events, next
-    /// key of a work queue. `None`: the default schedule of every landscape.
+    /// Seed of a schedule to explore: order of the timers of an instant, delays of tasks and of watch events, next key
+    /// of a work queue. `None`: the default schedule of every landscape.
     pub schedule: Option<u64>,
     /// Minimum number of entries of history that are retained; `None` retains all.
     pub history: Option<u64>,

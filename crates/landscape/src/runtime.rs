@@ -23,9 +23,9 @@ use process::Tasks;
 pub enum Advance {
     /// The clock stands.
     Not,
-    /// Through every timer up to an instant, inclusive.
+    /// The clock moves through every timer up to an instant, inclusive.
     Until(Instant),
-    /// Through every timer up to an instant, as long as a work timer waits.
+    /// The clock moves through every timer up to an instant, as long as a work timer waits.
     WhileWork(Instant),
 }
 

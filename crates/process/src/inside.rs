@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Several components on one thread: one participant in landscape time that runs the tasks of all of them.
+//! Components that share one thread: one participant in landscape time that runs the tasks of all of them.
 //!
 //! ```text
 //! Starter::start ──► run (a component itself) ──► tasks of each component ──► Exit
@@ -66,9 +66,9 @@ pub struct Started {
 /// End of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It ended by itself, or because it was stopped.
+    /// The component ended by itself, or because it was stopped.
     Exit(Exit),
-    /// It was killed.
+    /// The component was killed.
     Killed,
 }
 

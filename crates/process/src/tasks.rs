@@ -98,13 +98,14 @@ impl Tasks {
         Self::catching_on(Handle::current(), wall, report)
     }
 
-    /// Like [`Tasks::catching`], on a runtime.
+    /// Creates tasks as [`Tasks::catching`], on a runtime.
     pub fn catching_on(runtime: Handle, wall: Clock, report: impl Fn(Panicked) + Send + Sync + 'static) -> Self {
         let catching = Catching { wall, report: Box::new(report), times: Mutex::default() };
         Self::made(runtime, None, Some(catching), None)
     }
 
-    /// Like [`Tasks::catching`], for one of several components of a process: its tasks print with `printing`.
+    /// Creates tasks as [`Tasks::catching`], for one of several components of a process: its tasks print with
+    /// `printing`.
     ///
     /// # Panics
     /// Outside of a tokio runtime.

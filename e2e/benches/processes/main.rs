@@ -44,7 +44,8 @@ struct Size {
     seconds: u64,
     /// Numbers of Shoots that are created and awaited, one run after the other, and the maximum duration of each run in seconds.
     created: &'static [(usize, u64)],
-    /// The same at the end of the benchmark, in a landscape of its own, which is still busy if they are not ready in time.
+    /// Number of Shoots that are created at the end of the benchmark, in a landscape of its own that is still busy if
+    /// they are not ready in time, and the maximum duration in seconds.
     working: Option<(usize, u64)>,
     /// Number of working Shoots, which are created within an hour, and the following number of days.
     worked: (usize, u32),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Several gardener-apiservers, some of which are killed, and versions that the rules refuse together.
+//! Tests of several gardener-apiservers, some of which are killed, and of versions that the rules refuse together.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

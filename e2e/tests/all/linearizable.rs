@@ -186,7 +186,7 @@ fn violations(mut operations: Vec<Operation>, states: &States) -> Vec<Violation>
     violations
 }
 
-/// By the beginning of each write: the first revision of all writes that began then or later.
+/// Returns the first revision of all writes that began at or after the beginning of each write, by that beginning.
 fn first_later_writes(operations: &[Operation], states: &States) -> BTreeMap<u64, u64> {
     let (mut first, mut later) = (u64::MAX, BTreeMap::new());
     for operation in operations.iter().rev() {

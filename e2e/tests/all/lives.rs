@@ -59,7 +59,7 @@ fn up_while_the_host_stops_waits_for_its_end() {
     in_order(&sandbox.terrarium(&["up"]), &["runs already"]);
 }
 
-/// Several commands that create a landscape at once find the same one, and none removes the files of another.
+/// Concurrent commands that create a landscape find the same one, and none removes the files of another.
 #[test]
 fn commands_that_make_a_landscape_at_once_find_the_same_one() {
     let sandbox = sandbox("at-once");

@@ -51,7 +51,7 @@ pub struct Options {
     pub seed_template: Seed,
     /// Profile of the emulation: documented or upstream behaviour.
     pub profile: Profile,
-    /// The rest of the configuration.
+    /// Configuration of the gardenlet, without its tasks and gates.
     pub config: Configuration,
     /// True if pods of Deployments, StatefulSets and DaemonSets are run, and reported as ready, by a
     /// kube-controller-manager and kubelets; otherwise gardenlet sets readiness itself.

@@ -10,7 +10,7 @@ pub(super) struct Item {
     pub(super) name: String,
     /// Name of a constant; empty for others.
     pub(super) constant: String,
-    /// Its type; empty for others than fields.
+    /// Type of a field; empty for others.
     pub(super) type_: String,
     /// Text of the doc comment.
     pub(super) text: String,

@@ -53,7 +53,7 @@ pub(crate) struct Line {
 /// Kind of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum What {
-    /// Any other event.
+    /// Event of another kind.
     #[default]
     Other,
     /// An operation of a Shoot reached this state.

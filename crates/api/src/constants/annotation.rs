@@ -50,7 +50,8 @@ pub const SHOOT_CLOUD_CONFIG_MAX_DELAY: &str = "shoot.gardener.cloud/cloud-confi
 pub const SHOOT_UID: &str = "shoot.gardener.cloud/uid";
 /// Intent of a live migration of a Shoot's control plane (since v1.148).
 pub const LIVE_MIGRATE: &str = "migration.gardener.cloud/live-migrate";
-/// Set while a Shoot failed with its roll-out confined to the maintenance time window.
+/// `true` on a failed Shoot whose specification changed while roll-outs are confined to the maintenance time window: the
+/// next maintenance retries its operation.
 pub const NEEDS_RETRY_OPERATION: &str = "maintenance.shoot.gardener.cloud/needs-retry-operation";
 /// Overrides whether the VPN of a Shoot is highly available; otherwise it is if the control plane is. Users set it.
 pub const HIGH_AVAILABILITY_VPN: &str = "alpha.control-plane.shoot.gardener.cloud/high-availability-vpn";
@@ -83,7 +84,7 @@ pub const AUTOSCALER_PREFIX: &str = "autoscaler.gardener.cloud/";
 
 /// Priority of a Machine for deletion; `1` is deleted first. Users set it.
 pub const MACHINE_PRIORITY: &str = "machinepriority.machine.sapcloud.io";
-/// On a frozen MachineSet or its MachineDeployment: allows it to create Machines again. Users set it.
+/// Allows a frozen MachineSet, or the frozen sets of a MachineDeployment, to create Machines again. Users set it.
 pub const UNFREEZE: &str = "safety.machine.sapcloud.io/unfreeze";
 /// `True` on a MachineSet whose nodes carry [`super::taint::PREFER_NO_SCHEDULE`].
 pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";
@@ -110,7 +111,7 @@ pub const DEPLOYMENT_REVISION: &str = "deployment.kubernetes.io/revision";
 pub const DEPLOYMENT_REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
 /// Replicas of the Deployment or MachineDeployment when it scaled the set last.
 pub const DEPLOYMENT_DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
-/// The same plus the surge.
+/// Replicas plus surge of the Deployment or MachineDeployment when it scaled the set last.
 pub const DEPLOYMENT_MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
 /// Revision to which a Deployment of `extensions/v1beta1` was to be rolled back.
 pub const DEPLOYMENT_ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
@@ -171,7 +172,7 @@ pub const CREATED_WITH_GARDENER_VERSION: &str = "terrarium.dev/created-with-gard
 /// Version of the extensions library that an extension is built with, on its ControllerDeployment or operator Extension.
 /// Users set it.
 pub const EXTENSIONS_LIBRARY_VERSION: &str = "terrarium.dev/extensions-library-version";
-/// On the Pods of a component: `process` runs the component as a process where the landscape's components run in one process.
+/// Form of a component, on its Pods: `process` runs it as a process in a landscape whose components run in one process.
 /// Users set it.
 pub const COMPONENT_FORM: &str = "terrarium.dev/form";
 /// `true` on kube-apiserver's Pods that have the authorizer for node agents.
@@ -190,6 +191,6 @@ pub const IN_PLACE_CONFIGURATION: &str = "terrarium.dev/in-place-configuration";
 pub const FAULTS: &str = "terrarium.dev/faults";
 /// Fault to inject into a simulated Pod.
 pub const POD_FAULT: &str = "terrarium.dev/pod-fault";
-/// On a Shoot whose window was changed while roll-outs are confined: the previous window, and the time until which it applies,
-/// `{"begin":"220000+0000","end":"230000+0000","until":"2025-06-15T22:45:00Z"}`.
+/// Previous maintenance time window of a Shoot whose window was changed while roll-outs are confined, and the time
+/// until which it applies: `{"begin":"220000+0000","end":"230000+0000","until":"2025-06-15T22:45:00Z"}`.
 pub const UPCOMING_TIME_WINDOW: &str = "maintenance.terrarium.dev/upcoming-time-window";

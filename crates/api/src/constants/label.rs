@@ -39,8 +39,8 @@ pub const BACKUP_PROVIDER: &str = "backup.gardener.cloud/provider";
 pub const EXTENSION_PREFIX: &str = "extensions.gardener.cloud/";
 /// Prefix, followed by a Seed's name: the Seed that an object is or was assigned to.
 pub const SEED_NAME_PREFIX: &str = "name.seed.gardener.cloud/";
-/// Between a class of extensions and one of its types: the object needs that extension. The classes are `provider`,
-/// `dnsrecord`, `networking`, `extensions`, `containerruntime` and `operatingsystemconfig`.
+/// Infix of labels that name a needed extension: it stands between the extension's class and its type. The classes are
+/// `provider`, `dnsrecord`, `networking`, `extensions`, `containerruntime` and `operatingsystemconfig`.
 pub const EXTENSION_CLASS_INFIX: &str = ".extensions.gardener.cloud/";
 /// `true`: gardener-resource-manager configures high availability for the workload of a namespace.
 pub const HIGH_AVAILABILITY_CONSIDER: &str = "high-availability-config.resources.gardener.cloud/consider";

@@ -16,7 +16,7 @@ pub mod operation;
 
 /// Versions of groups, as `apiVersion` names them.
 pub mod api_version {
-    /// Most of Gardener's kinds.
+    /// API version of most of Gardener's kinds.
     pub const CORE: &str = "core.gardener.cloud/v1beta1";
     /// Kinds of credentials.
     pub const SECURITY: &str = "security.gardener.cloud/v1alpha1";
@@ -38,45 +38,45 @@ pub mod api_version {
 
 /// Finalizers of Gardener's controllers.
 pub mod finalizer {
-    /// On Gardener's own kinds.
+    /// Finalizer of Gardener's own kinds.
     pub const GARDENER: &str = "gardener";
-    /// On objects of others that Gardener uses: referenced Secrets, Secrets of a Seed.
+    /// Finalizer of foreign objects that Gardener uses: referenced Secrets, Secrets of a Seed.
     pub const EXTERNAL_GARDENER: &str = "gardener.cloud/gardener";
-    /// On a Shoot and on the Secrets and ConfigMaps it refers to.
+    /// Finalizer of a Shoot with references, and of the Secrets and ConfigMaps that it references.
     pub const REFERENCE_PROTECTION: &str = "gardener.cloud/reference-protection";
-    /// On a Garden.
+    /// Finalizer of a Garden.
     pub const OPERATOR: &str = "gardener.cloud/operator";
-    /// On ControllerRegistrations, and on Seeds while anything is installed there.
+    /// Finalizer of ControllerRegistrations, and of Seeds with installed extensions.
     pub const CONTROLLER_REGISTRATION: &str = "core.gardener.cloud/controllerregistration";
-    /// On ControllerDeployments.
+    /// Finalizer of ControllerDeployments.
     pub const CONTROLLER_DEPLOYMENT: &str = "core.gardener.cloud/controllerdeployment";
-    /// On ControllerInstallations.
+    /// Finalizer of ControllerInstallations.
     pub const CONTROLLER_INSTALLATION: &str = "core.gardener.cloud/controllerinstallation";
     /// Prefix, followed by a controller's name, on objects that an extension manages.
     pub const EXTENSION_PREFIX: &str = "extensions.gardener.cloud/";
-    /// On MachineDeployments, MachineSets, Machines, and MachineClasses in use.
+    /// Finalizer of MachineDeployments, MachineSets, Machines, and MachineClasses in use.
     pub const MACHINE_CONTROLLER_MANAGER: &str = "machine.sapcloud.io/machine-controller-manager";
-    /// On a claim, while a pod uses it.
+    /// Finalizer of a claim that a pod uses.
     pub const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
-    /// On a volume, while it is bound.
+    /// Finalizer of a bound volume.
     pub const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 }
 
 /// Keys of taints.
 pub mod taint {
-    /// On a fresh Node until its critical components run.
+    /// Taint of a new Node until its critical components run.
     pub const CRITICAL_COMPONENTS_NOT_READY: &str = "node.gardener.cloud/critical-components-not-ready";
-    /// On a Seed that accepts only Shoots that tolerate it.
+    /// Taint of a Seed that accepts only Shoots with a toleration.
     pub const SEED_PROTECTED: &str = "seed.gardener.cloud/protected";
-    /// On nodes of MachineSets that a roll-out replaces.
+    /// Taint of the nodes of MachineSets that a roll-out replaces.
     pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";
-    /// On a Node that is not ready.
+    /// Taint of a Node that is not ready.
     pub const NOT_READY: &str = "node.kubernetes.io/not-ready";
-    /// On a Node that has stopped reporting.
+    /// Taint of a Node whose kubelet no longer reports.
     pub const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
-    /// On a Node that the cloud provider has not initialized.
+    /// Taint of a Node that the cloud provider has not initialized.
     pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
-    /// On a cordoned Node.
+    /// Taint of a cordoned Node.
     pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 }
 
@@ -187,17 +187,17 @@ pub mod operation_type {
 
 /// States of last operations.
 pub mod operation_state {
-    /// Not started yet.
+    /// The operation has not begun.
     pub const PENDING: &str = "Pending";
-    /// In progress.
+    /// The operation is in progress.
     pub const PROCESSING: &str = "Processing";
-    /// Completed.
+    /// The operation succeeded.
     pub const SUCCEEDED: &str = "Succeeded";
-    /// Failed; will be retried.
+    /// The operation failed and will be retried.
     pub const ERROR: &str = "Error";
-    /// Failed; will not be retried automatically.
+    /// The operation failed and will not be retried automatically.
     pub const FAILED: &str = "Failed";
-    /// Aborted.
+    /// The operation was aborted.
     pub const ABORTED: &str = "Aborted";
 }
 
@@ -213,15 +213,15 @@ pub mod update_strategy {
 
 /// Classifications of versions.
 pub mod classification {
-    /// Before its first stage; computed from the life cycle.
+    /// The version has not reached the first stage of its life cycle; computed.
     pub const UNAVAILABLE: &str = "unavailable";
-    /// Not yet for production.
+    /// The version is not meant for production yet.
     pub const PREVIEW: &str = "preview";
-    /// For production.
+    /// The version is recommended for production.
     pub const SUPPORTED: &str = "supported";
-    /// Use is discouraged.
+    /// Use of the version is discouraged.
     pub const DEPRECATED: &str = "deprecated";
-    /// Must not be used any more: its expiration date has passed, or its current stage is `expired`.
+    /// The version must not be used: its expiration date has passed, or its current stage is `expired`.
     pub const EXPIRED: &str = "expired";
 }
 

@@ -22,19 +22,19 @@ pub const RESTORE: &str = "restore";
 pub const RENEW_KUBECONFIG: &str = "renew-kubeconfig";
 /// Start the rotation of all credentials.
 pub const ROTATE_CREDENTIALS_START: &str = "rotate-credentials-start";
-/// The same, without a roll-out of nodes.
+/// Start the rotation of all credentials as `rotate-credentials-start`, without a roll-out of nodes.
 pub const ROTATE_CREDENTIALS_START_WITHOUT_WORKERS: &str = "rotate-credentials-start-without-workers-rollout";
 /// Complete the rotation of all credentials.
 pub const ROTATE_CREDENTIALS_COMPLETE: &str = "rotate-credentials-complete";
 /// Start the rotation of certificate authorities.
 pub const ROTATE_CA_START: &str = "rotate-ca-start";
-/// The same, without a roll-out of nodes.
+/// Start the rotation of certificate authorities as `rotate-ca-start`, without a roll-out of nodes.
 pub const ROTATE_CA_START_WITHOUT_WORKERS: &str = "rotate-ca-start-without-workers-rollout";
 /// Complete the rotation of certificate authorities.
 pub const ROTATE_CA_COMPLETE: &str = "rotate-ca-complete";
 /// Start the rotation of the service account key.
 pub const ROTATE_SERVICE_ACCOUNT_KEY_START: &str = "rotate-serviceaccount-key-start";
-/// The same, without a roll-out of nodes.
+/// Start the rotation of the service account key as `rotate-serviceaccount-key-start`, without a roll-out of nodes.
 pub const ROTATE_SERVICE_ACCOUNT_KEY_START_WITHOUT_WORKERS: &str =
     "rotate-serviceaccount-key-start-without-workers-rollout";
 /// Complete the rotation of the service account key.

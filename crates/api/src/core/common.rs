@@ -247,7 +247,7 @@ pub struct Gardener {
     pub version: String,
 }
 
-/// In-place updates to this version of an image.
+/// Settings of in-place updates to a version of a machine image.
 #[api_type]
 pub struct InPlaceUpdates {
     /// True if nodes can be updated to this version in place.
@@ -369,7 +369,7 @@ pub struct MachineImageVersion {
     pub architectures: Vec<String>,
     /// Versions of the kubelet that run on the image, as a range: `>= 1.30, < 1.33`.
     pub kubelet_version_constraint: Option<String>,
-    /// In-place updates of nodes to this version.
+    /// Settings of in-place updates of nodes to this version.
     pub in_place_updates: Option<InPlaceUpdates>,
     /// Combinations of capabilities that the version provides, one for each artifact of the image.
     pub capability_flavors: Vec<BTreeMap<String, Vec<String>>>,

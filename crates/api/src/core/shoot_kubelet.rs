@@ -126,18 +126,18 @@ pub struct KubeletConfigEvictionMinimumReclaim {
 /// Duration for which a soft threshold may be exceeded before pods are evicted.
 #[api_type]
 pub struct KubeletConfigEvictionSoftGracePeriod {
-    /// For free memory.
+    /// Grace period of the threshold of free memory.
     pub memory_available: Option<Duration>,
-    /// For free space of the file system with images.
+    /// Grace period of the threshold of free space in the file system with images.
     #[schema(rename = "imageFSAvailable")]
     pub image_fs_available: Option<Duration>,
-    /// For free inodes of the file system with images.
+    /// Grace period of the threshold of free inodes in the file system with images.
     #[schema(rename = "imageFSInodesFree")]
     pub image_fs_inodes_free: Option<Duration>,
-    /// For free space of the root file system.
+    /// Grace period of the threshold of free space in the root file system.
     #[schema(rename = "nodeFSAvailable")]
     pub node_fs_available: Option<Duration>,
-    /// For free inodes of the root file system.
+    /// Grace period of the threshold of free inodes in the root file system.
     #[schema(rename = "nodeFSInodesFree")]
     pub node_fs_inodes_free: Option<Duration>,
 }

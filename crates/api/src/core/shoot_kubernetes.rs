@@ -336,7 +336,7 @@ pub struct OIDCConfig {
 /// Credentials of clients at an OpenID Connect provider.
 #[api_type]
 pub struct OpenIDConnectClientAuthentication {
-    /// More settings for the client.
+    /// Additional settings of the client.
     pub extra_config: TextMap,
     /// The client's secret.
     pub secret: Option<String>,

@@ -153,7 +153,7 @@ pub struct InPlaceUpdates {
     pub credentials_rotation: Option<CredentialsRotation>,
 }
 
-/// In-place updates of nodes.
+/// State of in-place updates of nodes.
 #[api_type]
 pub struct InPlaceUpdatesStatus {
     /// Update of the operating system.
@@ -223,7 +223,7 @@ pub struct OperatingSystemConfigStatus {
     pub extension_files: Vec<File>,
     /// Reference to the start-up script of a machine.
     pub cloud_config: Option<CloudConfig>,
-    /// In-place updates of nodes.
+    /// State of in-place updates of nodes.
     pub in_place_updates: Option<InPlaceUpdatesStatus>,
 }
 

@@ -216,7 +216,7 @@ pub struct GardenStatus {
     pub encrypted_resources: Vec<String>,
 }
 
-/// Several replicas of each component.
+/// Settings of high availability: each component has several replicas.
 #[api_type]
 pub struct HighAvailability {}
 

@@ -36,7 +36,7 @@ pub struct KubeAPIServerOpenIDConnect {
 pub struct OpenIDConnectClientAuthentication {
     /// The client's secret.
     pub secret: Option<String>,
-    /// More settings for the client.
+    /// Additional settings of the client.
     pub extra_config: TextMap,
 }
 

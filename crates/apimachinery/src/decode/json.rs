@@ -14,11 +14,11 @@ use crate::schema::{Node, ObjectRef};
 /// Handling of JSON of any shape within an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opaque {
-    /// It is parsed; the last of duplicate keys counts, without an error.
+    /// Text is parsed; the last of duplicate keys counts, without an error.
     Read,
-    /// It is kept as text.
+    /// Text is kept.
     Kept,
-    /// It is parsed, and duplicate keys are reported.
+    /// Text is parsed, and duplicate keys are reported.
     Judged,
 }
 

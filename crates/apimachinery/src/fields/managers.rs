@@ -73,9 +73,9 @@ impl Writer<'_> {
 /// A version of a kind whose fields have other names than those of the writer's version.
 #[expect(missing_debug_implementations, reason = "it holds functions")]
 pub struct Version<'a> {
-    /// Its `apiVersion`, as in entries.
+    /// API version, as in entries of `managedFields`.
     pub api_version: &'a str,
-    /// Its schema.
+    /// Schema of this version.
     pub schema: &'a Node,
     /// Converts a whole object to this version.
     pub to: Box<dyn Fn(&Value) -> Value + 'a>,
@@ -88,9 +88,9 @@ pub struct Version<'a> {
 pub struct Versions<'a> {
     /// The version of the writer.
     pub own: &'a str,
-    /// Its schema.
+    /// Schema of the writer's version.
     pub schema: &'a Node,
-    /// All others that name fields in another way. Versions that are not listed have the writer's fields.
+    /// Versions whose fields have other names. All versions that are not listed have the fields of the writer's.
     pub others: &'a [Version<'a>],
 }
 
@@ -371,7 +371,7 @@ pub enum ApplyError {
     Entries(String),
     /// The configuration is not an object of the type; one text for each violation.
     Typed(Vec<String>),
-    /// Other managers own fields that would change; in order of the managers, then of the paths.
+    /// Conflicts: fields of other managers would change. They are in the order of the managers, then of the paths.
     Conflicts(Vec<Conflict>),
 }
 
@@ -380,7 +380,7 @@ pub enum ApplyError {
 pub struct Applied {
     /// The object; `None` if it did not change.
     pub object: Option<Value>,
-    /// Its entries.
+    /// Entries of the object's `managedFields`.
     pub entries: Vec<ManagedFieldsEntry>,
 }
 

@@ -117,7 +117,7 @@ pub struct ManagedFieldsEntry {
     pub api_version: String,
     /// Time of the entry's last change.
     pub time: Option<Time>,
-    /// Always `FieldsV1`.
+    /// Type of the fields: always `FieldsV1`.
     pub fields_type: String,
     /// The set of fields.
     #[schema(rename = "fieldsV1")]

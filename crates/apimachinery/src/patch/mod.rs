@@ -21,7 +21,7 @@ pub enum PatchError {
     /// A strategic merge patch that contradicts itself or the schema: 500, with the text of the library.
     #[error("{0}")]
     Internal(String),
-    /// More operations than allowed: 413.
+    /// The patch has more operations than allowed: 413.
     #[error("{0}")]
     TooLarge(String),
 }

@@ -66,7 +66,7 @@ pub enum Node {
     MicroTime,
     /// [`ByteString`].
     Bytes,
-    /// Any JSON.
+    /// Field with any JSON.
     Raw,
 }
 
@@ -163,7 +163,7 @@ impl Node {
 /// Condition under which a field is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emit {
-    /// Always, also when it is zero.
+    /// The field is always written.
     Always,
     /// Left out when it is zero or empty.
     OmitEmpty,
@@ -174,7 +174,7 @@ pub enum Emit {
 /// Merge behaviour of a list or map under server-side apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Topology {
-    /// By the type's default.
+    /// Default of the field's type.
     #[default]
     Default,
     /// Replaced as a whole.

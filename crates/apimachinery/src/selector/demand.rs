@@ -22,9 +22,9 @@ struct Demand {
     key: String,
     is_needed: bool,
     is_forbidden: bool,
-    /// Sorted.
+    /// Allowed values, sorted; `None`: any.
     among: Option<Vec<String>>,
-    /// Sorted.
+    /// Excluded values, sorted.
     not_among: Vec<String>,
     above: Option<i64>,
     below: Option<i64>,

@@ -169,7 +169,7 @@ impl Endpoint {
         self.store.as_ref().filter(|store| store.selection().reader.type_ == self.reader.type_)
     }
 
-    /// Hides an object that is gone from the store.
+    /// Hides a deleted object in the store.
     fn hide(&self, key: ObjectKey, uid: &str) {
         let store = self.store.as_ref().filter(|store| store.selection().includes(&key.cluster, &key.namespace));
         if let Some(store) = store {
@@ -177,8 +177,8 @@ impl Endpoint {
         }
     }
 
-    /// Like [`Endpoint::request`], decoded only for this request: for computed objects, or objects that were never
-    /// stored.
+    /// Sends a request as [`Endpoint::request`], whose response is decoded for this request alone: for computed
+    /// objects, and for objects that were never stored.
     pub(crate) fn request_uncached(
         &self,
         method: Method,
@@ -282,7 +282,7 @@ impl Endpoint {
         }
     }
 
-    /// Like [`Self::patch`], as a dry run with strict field validation.
+    /// Sends a patch as [`Self::patch`], as a dry run with strict field validation.
     pub(crate) fn patch_dry_run(&self, path: &str, patch: &Patch) -> Answering<'_, Shared> {
         let path = format!("{path}?dryRun=All&fieldValidation=Strict");
         match patch.body() {
@@ -348,7 +348,7 @@ impl Endpoint {
                 Ok(_) if self.store.is_none() => return Ok(()),
                 Ok(answer) => answer,
             };
-            // A status names the object that is gone. Some kinds return its last state instead, as they return one that
+            // A status names the deleted object. Some kinds return its last state instead, as they return one that
             // waits for finalizers.
             if answer.bytes.starts_with(br#"{"kind":"Status","#) {
                 let status: Status = decode::read(&answer.bytes)?;
@@ -399,7 +399,7 @@ pub(crate) enum Frame {
     Modified(Shared),
     /// The object left the watched set; its last state.
     Deleted(Shared),
-    /// Everything up to this resource version has been sent.
+    /// Bookmark: all changes up to this resource version were sent.
     Bookmark(String),
 }
 

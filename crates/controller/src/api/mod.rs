@@ -57,7 +57,7 @@ pub enum WatchEvent<K> {
     Modified(Arc<K>),
     /// The object left the watched set; its last state.
     Deleted(Arc<K>),
-    /// Everything up to this resource version has been sent.
+    /// Bookmark: all changes up to this resource version were sent.
     Bookmark(String),
 }
 
@@ -223,8 +223,8 @@ impl<K: Readable> Api<K> {
         Ok(self.endpoint.get_opt(name, false).await?.map(owned))
     }
 
-    /// Like [`Api::get_opt`], but decoded only if no other code of this process has decoded this version. Not for kinds
-    /// whose fields servers compute when they are read.
+    /// Returns an object as [`Api::get_opt`]; it is decoded only if no other code of this process has decoded this
+    /// version. Unsuitable for kinds whose fields servers compute when they are read.
     pub async fn get_shared(&self, name: &str) -> Result<Option<Arc<K>>, Error> {
         Ok(self.endpoint.get_opt(name, true).await?.map(typed))
     }
@@ -246,7 +246,7 @@ impl<K: Readable> Api<K> {
         TypedAnswer::new(self.endpoint.patch(self.endpoint.path_of_name(name), patch))
     }
 
-    /// Like [`Api::patch`], as a dry run with strict field validation.
+    /// Patches an object as [`Api::patch`], as a dry run with strict field validation.
     pub fn patch_dry_run(&self, name: &str, patch: &Patch) -> impl Future<Output = Result<K, Error>> + Send {
         TypedAnswer::new(self.endpoint.patch_dry_run(&self.endpoint.path_of_name(name), patch))
     }

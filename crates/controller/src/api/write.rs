@@ -36,7 +36,7 @@ impl<K: Resource> Api<K> {
         TypedAnswer::new(self.endpoint.request(Method::PUT, path, Some((JSON, body(object)))))
     }
 
-    /// Like [`Api::replace`], as a dry run.
+    /// Replaces an object as [`Api::replace`], as a dry run.
     pub fn replace_dry_run(&self, object: &K) -> impl Future<Output = Result<K, Error>> + Send {
         let path = format!("{}?dryRun=All", self.endpoint.path_of(object.metadata()));
         // The cache is bypassed: the result of a dry run has the present resource version, but was never stored.
@@ -113,7 +113,7 @@ impl<K: Resource> Api<K> {
         }
     }
 
-    /// Like [`Api::create_or_update`] for a caller that has the stored object, from a reflector.
+    /// Applies an object as [`Api::create_or_update`], for a caller that has the stored object from a reflector.
     pub async fn apply_to(&self, stored: &K, object: &K) -> Result<K, Error> {
         self.update(stored, &merged(stored, object)).await
     }

@@ -120,7 +120,7 @@ const AGGREGATION_LIMIT: usize = 10;
 const BURST: f64 = 25.0;
 /// … and number of seconds until the next one is allowed.
 const SECONDS_PER_EVENT: f64 = 300.0;
-/// Number of Events that a recorder remembers.
+/// Maximum number of Events that a recorder keeps for aggregation.
 const MEMORY: usize = 4096;
 
 /// All properties of an Event except its message and the version of the object.
@@ -150,7 +150,7 @@ struct Observed {
     first: DateTime<Utc>,
 }
 
-/// Written Events, in the order in which they are forgotten.
+/// Written Events, in the order in which they are dropped.
 #[derive(Debug)]
 struct Memory<Key, Value> {
     values: BTreeMap<Key, Value>,

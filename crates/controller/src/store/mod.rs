@@ -213,12 +213,13 @@ impl AnyStore {
         self.write().listed(position);
     }
 
-    /// Takes an object from the answer of an own write. `is_selected`: true if the store's selectors select it.
+    /// Takes an object from the response to a write of this client. `is_selected`: true if the store's selectors select
+    /// it.
     pub(crate) fn written(&self, key: ObjectKey, object: Shared, is_selected: bool) {
         self.write().written(key, object, is_selected);
     }
 
-    /// Takes the deletion of an object by an own write, after which it is gone.
+    /// Takes the deletion of an object by a write of this client.
     pub(crate) fn deleted(&self, key: ObjectKey, uid: &str) {
         self.write().deleted(key, uid);
     }
@@ -296,7 +297,7 @@ impl<K: Readable> Store<K> {
         self.store.get(key).map(typed)
     }
 
-    /// Returns an object as the watch has delivered it: as other watchers may know it, without own writes since.
+    /// Returns an object as the watch has delivered it, without later writes of this client.
     pub fn get_watched(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.store.get_watched(key).map(typed)
     }

@@ -467,7 +467,7 @@ mod tests {
         );
     }
 
-    /// Until 1.145 by the status of MachineDeployments, since then by the number of Nodes.
+    /// Scaling is counted by the status of MachineDeployments until 1.145, and by the number of Nodes since 1.146.
     #[test]
     fn scaling_is_counted_since_146() {
         let nodes = [node("a", "v1.27.1"), Node { is_cordoned: true, ..node("b", "v1.27.1") }];

@@ -127,7 +127,7 @@ pub enum Unresolved {
     /// The reference has a kind that is not a profile's.
     #[error("could not find referenced cloudprofile")]
     UnknownKind,
-    /// There is no profile of that kind and name.
+    /// The profile of that kind and name does not exist.
     #[error("{}.core.gardener.cloud {:?} not found", .0.kind, .0.name)]
     NotFound(CloudProfileReference),
 }

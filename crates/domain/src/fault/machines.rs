@@ -190,13 +190,13 @@ pub(super) const KINDS: [Kind; 15] = [
 pub struct MachineFacts<'a> {
     /// Namespace and name of its Shoot.
     pub shoot: Option<(&'a str, &'a str)>,
-    /// Its worker pool.
+    /// Worker pool of the Machine.
     pub pool: &'a str,
     /// Number of its zone in the pool, from 1 on, as in the MachineDeployment's name.
     pub zone: Option<i32>,
     /// Number of the Machine in its MachineDeployment, from 1 on.
     pub ordinal: Option<i32>,
-    /// Its name, and that of its Node.
+    /// Name of the Machine, which is also the name of its Node.
     pub name: &'a str,
 }
 

@@ -36,7 +36,7 @@ pub struct Kind {
     pub target: Target,
     /// True if the fault lasts until it is cleared or over, and has no count.
     pub lasts: bool,
-    /// Its settings.
+    /// Settings of the kind.
     pub settings: &'static [Setting],
 }
 
@@ -263,11 +263,11 @@ pub fn validate(fault: &Fault) -> Vec<FieldError> {
 /// Activity of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It hits.
+    /// The fault takes effect.
     Active,
-    /// It has reached its number of hits.
+    /// The fault has reached its number of hits.
     Spent,
-    /// Its time is over.
+    /// The fault's time is over.
     Over,
 }
 

@@ -21,7 +21,7 @@ pub struct Choice {
     pub image: Option<String>,
     /// The version now.
     pub current: String,
-    /// Its state now; `None` if it is not offered (any more).
+    /// Present state of the version; `None` if it is not offered.
     pub state: Option<State>,
     /// Expiration of the current version; `None`: it does not expire.
     pub expires: Option<DateTime<Utc>>,

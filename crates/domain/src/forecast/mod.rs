@@ -124,7 +124,7 @@ impl Subject {
     }
 }
 
-/// Something that a run does, or fails to do.
+/// Change or failed change by one run of maintenance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// Landscape time at which maintenance makes the change.
@@ -177,7 +177,7 @@ pub enum Next {
     Never,
     /// No change until this instant, the end of the computation ([`AHEAD`]).
     NotBefore(DateTime<Utc>),
-    /// This change, or this failure if no later run changes anything.
+    /// Next change, or the next failure if no later run changes anything.
     Change(Box<Change>),
 }
 

@@ -29,7 +29,7 @@ pub fn of(maintained: &Shoot, stored: &Shoot, offered: &CloudProfileSpec, gates:
     of_validation(maintained, stored, gates)
 }
 
-/// Like [`of`], for an unknown offer: without admission of versions.
+/// Checks a Shoot as [`of`], for an unknown offer: without admission of versions.
 pub fn of_validation(maintained: &Shoot, stored: &Shoot, gates: Gates) -> Option<String> {
     let is_stored = !stored.metadata.resource_version.is_empty();
     // Validation compares with what a server has stored.

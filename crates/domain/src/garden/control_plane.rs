@@ -274,7 +274,7 @@ pub fn component_lacks(component: Component, stored: &Deployment, wanted: &Deplo
     deployment_lacks(stored, wanted, component == Component::Apiserver)
 }
 
-/// Like [`lacks`], for a Deployment; `keeps_replicas`: its stored number of replicas stays.
+/// Computes the patch of a Deployment as [`lacks`]; `keeps_replicas`: the stored number of replicas stays.
 pub fn deployment_lacks(stored: &Deployment, wanted: &Deployment, keeps_replicas: bool) -> Option<Value> {
     let tree = |deployment: &Deployment| {
         let mut tree = serde_json::to_value(deployment).unwrap_or_default();

@@ -29,13 +29,13 @@ const GARDEN: &str = "garden";
 /// Progress of an Extension's installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installation {
-    /// There is no Garden.
+    /// The Garden does not exist.
     NoGarden,
-    /// It could not be deployed; the reason.
+    /// The extension could not be deployed; the reason.
     Failed(String),
-    /// It is deployed.
+    /// The extension is deployed.
     Done,
-    /// Its deployment has been removed.
+    /// The extension's deployment was removed.
     Deleted,
 }
 

@@ -21,7 +21,7 @@ use crate::last_operation::{self, TaskFailure};
 /// Action of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Nothing that is simulated.
+    /// The task has no simulated action.
     Nothing,
     /// Gives the virtual garden its Kubernetes version.
     KubernetesVersion,
@@ -179,11 +179,11 @@ pub fn deletion() -> Vec<Task> {
 /// State of a task whose predecessors are done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is done.
+    /// The task is done.
     Done,
-    /// It runs.
+    /// The task runs.
     Runs,
-    /// It failed; the reason.
+    /// The task failed; the reason.
     Failed(String),
 }
 

@@ -126,7 +126,7 @@ pub struct DesiredGardenlet {
     pub config_map: String,
     /// The configuration.
     pub configuration: Value,
-    /// Its Deployment.
+    /// Deployment of the gardenlet.
     pub deployment: Deployment,
 }
 

@@ -16,11 +16,11 @@ use crate::conditions;
 /// Delay before a gardenlet acts on a change of a ManagedSeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// It does not act: the change was already handled.
+    /// The change was already handled: gardenlet does nothing.
     Never,
-    /// At once.
+    /// No delay.
     None,
-    /// After a random time below `controllers.managedSeed.syncJitterPeriod`.
+    /// Random time below `controllers.managedSeed.syncJitterPeriod`.
     Jitter,
 }
 
@@ -104,7 +104,8 @@ pub fn gardenlet(seed: &ManagedSeed, parent: &Value, version: &str) -> Gardenlet
     gardenlet
 }
 
-/// Merges the own configuration over that of the parent, without the parent's Seed and its connection to the garden.
+/// Merges the configuration of a ManagedSeed over that of its parent, without the parent's Seed and its connection to
+/// the garden.
 fn merged(parent: &Value, own: &Value) -> Value {
     let mut tree = parent.clone();
     if let Value::Object(fields) = &mut tree {

@@ -23,7 +23,7 @@ pub enum Rollout {
     Done,
     /// Pods are being created or deleted.
     Progresses,
-    /// It will not end by itself; the reason.
+    /// The roll-out cannot end by itself; the reason.
     Failed(String),
 }
 

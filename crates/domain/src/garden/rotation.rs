@@ -49,7 +49,7 @@ impl Credential {
     pub const ALL: [Self; 4] =
         [Self::CertificateAuthorities, Self::ServiceAccountKey, Self::EtcdEncryptionKey, Self::WorkloadIdentityKey];
 
-    /// Its name in the status.
+    /// Name of the rotation's field in the status.
     pub const fn field(self) -> &'static str {
         match self {
             Self::CertificateAuthorities => "certificateAuthorities",

@@ -149,10 +149,10 @@ fn condition_types() -> [&'static str; 4] {
     ]
 }
 
-/// Returns the conditions of a Garden with a control plane in this state, and the instant at which time alone changes
-/// one.
+/// Returns the conditions of a Garden with a control plane in this state, and the next instant at which one of them
+/// changes although the objects do not.
 ///
-/// `required` names the Deployments of the control plane, `found` are those that are there.
+/// `required`: names of the Deployments of the control plane; `found`: the existing ones.
 pub fn health(
     garden: &Garden,
     required: &[&str],

@@ -36,7 +36,7 @@ const HORIZON_DAYS: i64 = 9 * 366;
 /// A schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// At minutes of the local clock.
+    /// Minutes of the local clock.
     Clock {
         /// Minutes of an hour, 0 to 59.
         minutes: BTreeSet<u32>,
@@ -49,7 +49,7 @@ pub enum Schedule {
         /// Days of the week from Sunday, 0; `None` if any.
         weekdays: Option<BTreeSet<u32>>,
     },
-    /// At a fixed interval: `@every 90m`, in whole seconds, at least one.
+    /// Fixed interval, `@every 90m`: whole seconds, at least one.
     Every(TimeDelta),
 }
 

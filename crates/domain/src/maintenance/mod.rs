@@ -50,7 +50,7 @@ pub struct Plan {
     pub pool_images: Vec<PoolOutcome>,
     /// Credentials that were due to be rotated.
     pub rotations: Vec<RotationOutcome>,
-    /// Other changes, one sentence each.
+    /// Further changes, one sentence each.
     pub operations: Vec<String>,
     /// Release of gardener-controller-manager, which determines the texts.
     pub release: Release,

@@ -28,7 +28,8 @@ impl Need {
     }
 }
 
-/// Returns the verb that a change of a Project needs; `old` is none on creation, when the owner has been filled in.
+/// Returns the verb that a change of a Project needs; `old` is `None` on creation, when the owner
+/// has been filled in.
 pub fn project(new: &Project, old: Option<&Project>, user: &str, groups: &[&str]) -> Option<Need> {
     let before = old.map(|old| &old.spec);
     let whitelist = |project: &Project| {

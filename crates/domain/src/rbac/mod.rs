@@ -34,7 +34,7 @@ pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// Group, of Terrarium, of the processes that the landscape has started: they are authenticated by their
 /// certificates.
 pub const COMPONENTS: &str = "terrarium.dev:components";
-/// In a rule: everything.
+/// Wildcard of rules.
 const ALL: &str = "*";
 
 /// Mode of authorization of a landscape.

@@ -180,7 +180,7 @@ pub fn used<'a>(
 /// A write of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Its resource.
+    /// Resource of the written object.
     pub resource: &'a GroupResource,
     /// The object as it is stored afterwards.
     pub new: &'a Map<String, Value>,

@@ -148,7 +148,7 @@ pub enum Answer {
     /// 429, and the PodDisruptionBudget (`namespace/name`) will never allow it: all its pods are healthy, and none may be
     /// disrupted.
     Misconfigured(String),
-    /// Any other error.
+    /// Eviction failed for another reason.
     Error(String),
 }
 

@@ -278,7 +278,7 @@ impl Work {
 pub enum Failure {
     /// The command that updates the operating system ends with an error.
     Command,
-    /// The same, after it has been repeated because of network problems.
+    /// The command that updates the operating system ends with an error after repetitions because of network problems.
     NetworkProblems,
     /// The machine boots with its previous operating system.
     RolledBack {

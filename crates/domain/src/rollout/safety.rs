@@ -27,7 +27,7 @@ const OVERSHOOTING: &str = "OverShootingReplicaCount";
 /// Result of a count of Machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing is to be done.
+    /// The set stays as it is.
     Keep,
     /// Freeze the set: there are too many Machines. Contains the condition's message.
     Freeze(String),

@@ -18,13 +18,14 @@ const LONGEST: Duration = Duration::from_hours(24 * 7);
 /// A duration of the simulated world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Parameter {
-    /// From the creation of a Machine until it has a provider ID.
+    /// Time from the creation of a Machine until it has a provider ID.
     VmCreate,
-    /// From phase `Pending` until the Node registers.
+    /// Time from phase `Pending` until the Node registers.
     Boot,
-    /// From the registration of the Node until it is Ready.
+    /// Time from the registration of the Node until it is Ready.
     Join,
-    /// From readiness of the Node until its critical components run: the taint is removed and the Machine is `Running`.
+    /// Time from readiness of the Node until its critical components run: the taint is removed and the Machine is
+    /// `Running`.
     CriticalComponents,
     /// Deletion of the VM.
     VmDelete,
@@ -32,9 +33,9 @@ pub enum Parameter {
     NodeDelete,
     /// Termination of a pod without finalizers; its grace period is the maximum.
     PodTerminate,
-    /// From the deletion of a pod until its volumes are detached from the node.
+    /// Time from the deletion of a pod until its volumes are detached from the node.
     VolumeDetach,
-    /// From the deletion of a pod until its volumes are attached to another node.
+    /// Time from the deletion of a pod until its volumes are attached to another node.
     VolumeReattach,
     /// Restart of a kubelet with another patch version.
     KubeletPatchRestart,

@@ -18,7 +18,7 @@ pub struct Awaited<'a> {
     pub deployment: &'a MachineDeployment,
     /// Name of the MachineClass that its machines are to have.
     pub class_name: &'a str,
-    /// Its MachineSets.
+    /// MachineSets of the MachineDeployment.
     pub sets: &'a [&'a MachineSet],
     /// Number of Machines of old MachineSets that a user has selected for their update in place.
     pub selected: usize,

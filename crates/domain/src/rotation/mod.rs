@@ -26,9 +26,9 @@ use crate::worker_pool::manual_rollout;
 
 /// Nodes roll; old and new credentials are valid.
 pub const PREPARING: &str = "Preparing";
-/// Like [`PREPARING`], but no pool rolls.
+/// Phase as [`PREPARING`], in which no pool is rolled.
 pub const PREPARING_WITHOUT_WORKERS_ROLLOUT: &str = "PreparingWithoutWorkersRollout";
-/// Everything except the nodes is prepared; pools roll when the user names them.
+/// Phase after all preparations except the nodes': pools are rolled when the user names them.
 pub const WAITING_FOR_WORKERS_ROLLOUT: &str = "WaitingForWorkersRollout";
 /// The user may complete the rotation.
 pub const PREPARED: &str = "Prepared";

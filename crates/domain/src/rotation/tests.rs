@@ -295,7 +295,7 @@ fn all_credentials_include_each_of_them() {
     }
 }
 
-/// Neither a reconciliation nor an unknown operation is a rotation.
+/// A reconciliation and an unknown operation are no rotations.
 #[test]
 fn other_operations_change_nothing() {
     for operation in [
@@ -328,7 +328,7 @@ fn other_operations_change_nothing() {
     }
 }
 
-/// In these phases a pool's hash may differ from the one that the Worker extension knows.
+/// A pool's hash may differ from the one that the Worker extension knows only in these phases.
 #[test]
 fn nodes_roll_in_two_phases_only() {
     for (given, expected) in [

@@ -29,23 +29,23 @@ pub enum OperatorError {
         /// The parser's error.
         error: ParseError,
     },
-    /// The own version does not parse.
+    /// The operator's version does not parse.
     #[error("failed comparing versions for downgrade check: {0}")]
     Compare(ParseError),
-    /// Older than the Garden's.
+    /// The operator is older than the Garden's version.
     #[error("downgrading Gardener is not supported (old version was {old}, my version is {own}), {OPERATOR_HINT}")]
     Downgrade {
         /// The Garden's version, parsed.
         old: String,
-        /// The own version as built.
+        /// The operator's version as built.
         own: String,
     },
-    /// Two minors or more above the Garden's.
+    /// The operator is two minors or more above the Garden's version.
     #[error("skipping Gardener versions is unsupported (old version was {old}, my version is {own}), {OPERATOR_HINT}")]
     Skip {
         /// The Garden's version, parsed.
         old: String,
-        /// The own version as built.
+        /// The operator's version as built.
         own: String,
     },
 }
@@ -84,7 +84,7 @@ pub fn operator(garden: Option<&str>, own: &str) -> Result<(), OperatorError> {
 /// Error with which the real gardenlet does not start, from v1.127 on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GardenletError {
-    /// There is no ConfigMap with the gardener-apiserver's version.
+    /// The ConfigMap with the gardener-apiserver's version does not exist.
     #[error(
         "failed reading ConfigMap gardener-system-public/gardener-info from garden cluster: configmaps \
          \"gardener-info\" not found"
@@ -98,7 +98,7 @@ pub enum GardenletError {
         /// The parser's error.
         error: ParseError,
     },
-    /// The own version does not parse.
+    /// The gardenlet's version does not parse.
     #[error("failed parsing version of gardenlet {raw:?}: {error}")]
     ParseGardenlet {
         /// Text of the build.
@@ -106,7 +106,7 @@ pub enum GardenletError {
         /// The parser's error.
         error: ParseError,
     },
-    /// Newer than the gardener-apiserver.
+    /// The gardenlet is newer than the gardener-apiserver.
     #[error(
         "gardenlet version must not be newer than gardener-apiserver version (gardener-apiserver version: {apiserver}, \
          gardenlet version: {gardenlet}), {GARDENLET_HINT}"
@@ -114,10 +114,10 @@ pub enum GardenletError {
     TooNew {
         /// The gardener-apiserver's version.
         apiserver: String,
-        /// The own version.
+        /// The gardenlet's version.
         gardenlet: String,
     },
-    /// More than two minors older than the gardener-apiserver.
+    /// The gardenlet is more than two minors older than the gardener-apiserver.
     #[error(
         "gardenlet version must not be older than two minor gardener-apiserver versions (gardener-apiserver version: \
          {apiserver}, gardenlet version: {gardenlet}), {GARDENLET_HINT}"
@@ -125,7 +125,7 @@ pub enum GardenletError {
     TooOld {
         /// The gardener-apiserver's version.
         apiserver: String,
-        /// The own version.
+        /// The gardenlet's version.
         gardenlet: String,
     },
 }

@@ -4,7 +4,7 @@
 //! | | at registration | at start | while it runs |
 //! | --- | --- | --- | --- |
 //! | `enforce` | no, 403 | no, exit code 3 | waits, and is not ready |
-//! | `warn` | with a warning | with an Event and a line in its log | the same, and goes on |
+//! | `warn` | with a warning | with an Event and a line in its log | continues, with an Event and a line in its log |
 //! | `off` | silently | silently | is not checked |
 //!
 //! The checks that gardener-operator makes upstream, its version against the Garden's (O3a, O3b, and V0 there), are
@@ -16,19 +16,19 @@ use crate::profile::Profile;
 /// Treatment of a component that violates a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enforcement {
-    /// It is refused, or waits.
+    /// The component is refused, or waits.
     Enforce,
-    /// It gets a warning, and goes on.
+    /// The component runs; a warning is issued.
     Warn,
     /// Versions are not checked.
     Off,
 }
 
 impl Enforcement {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Enforce, Self::Warn, Self::Off];
 
-    /// Its name.
+    /// Name in flags and objects: `enforce`, `warn` or `off`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Enforce => "enforce",

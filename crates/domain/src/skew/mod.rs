@@ -146,7 +146,7 @@ pub struct Instance {
     pub component: Component,
     /// The seed of a gardenlet, the name of an extension; empty for the others.
     pub owner: String,
-    /// Its version, as reported.
+    /// Reported version.
     pub version: String,
 }
 
@@ -167,7 +167,7 @@ impl Instance {
 pub struct HighWaterMark {
     /// The component.
     pub component: Component,
-    /// Its owner; `None` for all instances of the component.
+    /// Owner whose instances are restricted; `None`: all instances of the component.
     pub owner: Option<String>,
     /// The version.
     pub version: String,
@@ -279,7 +279,7 @@ impl Rule {
     }
 }
 
-/// Its id: `C1`.
+/// Formats the rule's id: `C1`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)

@@ -87,7 +87,7 @@ impl fmt::Display for Noted {
 pub struct ShootVersions {
     /// `NAMESPACE/NAME`
     pub name: String,
-    /// Its Seed; `None`: it is not scheduled.
+    /// Seed of the Shoot; `None`: it is not scheduled.
     pub seed: Option<String>,
     /// `status.gardener.version`; empty before its first operation.
     pub gardener: String,

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::skew::short::instance;
 
-    /// Other running instances, the checked instance, the expected violation.
+    /// Cases: other running instances, the checked instance, the expected violation.
     const RUNNING: &str = "
 api 1.120.0                         | gcm 1.120.0 => -
 api 1.121.0                         | gcm 1.120.0 => -

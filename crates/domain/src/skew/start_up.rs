@@ -29,11 +29,11 @@ pub struct Candidate {
 /// Result of the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It starts.
+    /// The component starts.
     Starts,
-    /// It waits for a live gardener-apiserver.
+    /// The component waits for a live gardener-apiserver.
     Waits,
-    /// It ends with exit code 3.
+    /// The component ends with exit code 3.
     Refused(Refused),
 }
 
@@ -60,7 +60,7 @@ pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) ->
     decide_by(landscape, candidate, profile, every)
 }
 
-/// Like [`decide`], for an instance that registers itself: every rule is checked, in either profile.
+/// Decides as [`decide`], for an instance that registers itself: every rule is checked, in either profile.
 pub fn judge(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
     decide_by(landscape, candidate, profile, true)
 }

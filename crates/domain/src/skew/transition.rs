@@ -41,8 +41,8 @@ pub fn check(landscape: &Landscape, step: &Step, profile: Profile) -> Result<Lan
     if new.is_empty() { Ok(after) } else { Err(Refusal { violations: new }) }
 }
 
-/// Like [`check`], for the repair of a landscape: the new instance may still violate a rule that the replaced one
-/// violates as badly.
+/// Checks a step as [`check`], for the repair of a landscape: the new instance may still violate a rule that the
+/// replaced one violates as badly.
 ///
 /// [`check`] treats an offender of another version as another offender, so it refuses to bring a gardenlet that is
 /// three minors too old one minor nearer; two at once would be a skipped minor. For a legal landscape both return the

@@ -77,7 +77,7 @@ pub enum NoPlan {
     AboveTarget {
         /// The instance, or the Garden.
         who: String,
-        /// Its version.
+        /// Version of that instance or Garden.
         version: String,
         /// The target.
         target: String,
@@ -87,7 +87,7 @@ pub enum NoPlan {
     OtherMajor {
         /// The instance.
         who: String,
-        /// Its version.
+        /// Version of the instance.
         version: String,
         /// The target.
         target: String,
@@ -105,7 +105,7 @@ pub enum NoPlan {
     Stuck {
         /// The instance.
         who: String,
-        /// Its version.
+        /// Version of the instance.
         from: String,
         /// Version of the next step.
         to: String,

@@ -189,7 +189,7 @@ fn an_extension_above_the_target_changes_no_step() {
     }
 }
 
-/// Over several minors the steps back end when the gardenlets have the library of the extension, if the target is above it.
+/// Steps back over several minors end when the gardenlets have the library of the extension, if the target is above it.
 #[test]
 fn gardenlets_are_raised_to_an_extension_below_the_target_first() {
     let start =

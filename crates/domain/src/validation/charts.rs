@@ -18,7 +18,7 @@ use crate::release::{Release, Releases};
 /// Values of a chart may have templates, which use named objects.
 const TEMPLATES: Releases = Releases::since(147);
 
-/// Any template.
+/// Pattern of a template.
 static TEMPLATE: LazyLock<Regex> = LazyLock::new(|| literal(r"\{\{[^{}]*\}\}"));
 /// A template that stands for a key of a named object.
 static REFERENCE: LazyLock<Regex> =

@@ -66,7 +66,7 @@ pub fn extensions<'a>(errors: &mut Errors, types: impl IntoIterator<Item = &'a S
     extensions_in(errors, types, DOCUMENTED, path);
 }
 
-/// Like [`extensions`], by the rules of a release.
+/// Checks extensions as [`extensions`], by the rules of a release.
 ///
 /// Source: pkg/apis/core/validation/utils.go (`validateExtensions`) @ v1.120.0 and v1.130.0.
 pub fn extensions_in<'a>(
@@ -95,12 +95,12 @@ pub fn resources(errors: &mut Errors, resources: &[NamedResourceReference], path
     resources_in(errors, resources, DOCUMENTED, path);
 }
 
-/// Like [`resources`], by the rules of a release; since 1.135 a reference may be to a WorkloadIdentity.
+/// Checks resources as [`resources`], by the rules of a release; since 1.135 a reference may be to a WorkloadIdentity.
 pub fn resources_in(errors: &mut Errors, resources: &[NamedResourceReference], release: Release, path: &Path) {
     named_references(errors, resources, &REFERENCES, release, path);
 }
 
-/// Like [`resources_in`], without references to WorkloadIdentities.
+/// Checks resources as [`resources_in`], without references to WorkloadIdentities.
 pub fn secrets_and_config_maps(
     errors: &mut Errors,
     resources: &[NamedResourceReference],
@@ -196,7 +196,7 @@ pub fn credentials_reference(errors: &mut Errors, reference: &ObjectReference, r
     credentials(errors, reference, &names, release, path);
 }
 
-/// Like [`credentials_reference`], to an object in the namespace of the referring one.
+/// Checks a reference as [`credentials_reference`], to an object in the namespace of the referring one.
 pub fn local_credentials_reference(
     errors: &mut Errors,
     reference: &CrossVersionObjectReference,
@@ -257,7 +257,7 @@ pub fn named_reference(errors: &mut Errors, reference: &ObjectReference, path: &
     named_reference_in(errors, reference, DOCUMENTED, path);
 }
 
-/// Like [`named_reference`], by the rules of a release.
+/// Checks a reference as [`named_reference`], by the rules of a release.
 ///
 /// Source: pkg/apis/core/validation/utils.go (`ValidateObjectReferenceNameAndNamespace`) @ v1.120.0 and v1.132.0.
 pub fn named_reference_in(errors: &mut Errors, reference: &ObjectReference, release: Release, path: &Path) {

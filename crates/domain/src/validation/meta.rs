@@ -36,7 +36,7 @@ pub enum NameRule {
     Label,
     /// An RFC 1123 subdomain: at most 253 characters.
     Subdomain,
-    /// Any name that is a valid path segment.
+    /// A name that is a valid path segment.
     Any,
 }
 
@@ -267,7 +267,7 @@ pub fn label_selector(errors: &mut Errors, selector: &LabelSelector, path: &Path
     label_selector_parts(errors, &selector.match_labels, &selector.match_expressions, path);
 }
 
-/// Like [`label_selector`], for selectors with further fields.
+/// Checks the parts of a selector as [`label_selector`], for selectors with further fields.
 pub fn label_selector_parts(
     errors: &mut Errors,
     match_labels: &TextMap,
@@ -280,7 +280,7 @@ pub fn label_selector_parts(
     }
 }
 
-/// Like [`label_selector`], including the values of its expressions.
+/// Checks a selector as [`label_selector`], and the values of its expressions.
 pub fn label_selector_with_values(errors: &mut Errors, selector: &LabelSelector, path: &Path) {
     labels(errors, &selector.match_labels, &path.child("matchLabels"));
     for (index, found) in selector.match_expressions.iter().enumerate() {

@@ -10,7 +10,7 @@ pub enum Gap<'a> {
     Unreadable,
     /// No higher version is offered: its minor is at the end of its life.
     EndOfLife,
-    /// Neither its minor nor the next one has a higher version: a minor cannot be skipped.
+    /// The CloudProfile offers higher versions, but none of the same minor or of the next: a minor cannot be skipped.
     NextMinorMissing,
     /// The higher versions of its minor and of the next one are all previews: these.
     Previews(Vec<&'a str>),

@@ -14,7 +14,7 @@ use crate::release::Release;
 /// Operator of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// None or `=`
+    /// No operator, or `=`.
     Equal,
     /// `!=`
     NotEqual,

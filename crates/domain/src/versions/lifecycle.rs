@@ -83,17 +83,17 @@ impl<V: Expirable> Expirable for &V {
 /// State of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// Before its first stage: cannot be used yet. Since 1.137.
+    /// The version has not reached its first stage and cannot be used. Since 1.137.
     Unavailable,
-    /// Never a target of maintenance or of a default.
+    /// A preview: never a target of maintenance or of a default.
     Preview,
-    /// Without a classification; eligible everywhere. Until 1.120; later releases treat it as supported.
+    /// No classification: eligible everywhere. Until 1.120; later releases treat it as supported.
     Unclassified,
     /// Recommended version.
     Supported,
-    /// Still usable; a target only if there is no other.
+    /// The version can be used; it is a target only if there is no other.
     Deprecated,
-    /// Expired, regardless of its classification.
+    /// The version has expired, regardless of its classification.
     Expired,
 }
 
@@ -226,7 +226,7 @@ impl Moment {
         self.next_change_to(version, |_| true)
     }
 
-    /// Like [`Moment::next_change`], for changes to a state that matches.
+    /// Returns the next change as [`Moment::next_change`], to a state that matches.
     pub fn next_change_to(self, version: &impl Expirable, fits: impl Fn(State) -> bool) -> Option<DateTime<Utc>> {
         let delay = chrono::TimeDelta::nanoseconds(STAGES.contain(self.release).into());
         let changes = self.changes(version).into_iter().filter(|(_, state)| fits(*state));

@@ -15,7 +15,7 @@ const LEADING_ZEROS: Releases = Releases::since(123);
 /// Error of an invalid version; the texts are the library's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// Not of the form `[v]MAJOR[.MINOR[.PATCH]][-PRE][+META]`.
+    /// The text does not have the form `[v]MAJOR[.MINOR[.PATCH]][-PRE][+META]`.
     #[error("Invalid Semantic Version")]
     Invalid,
     /// A number beyond 64 bits.

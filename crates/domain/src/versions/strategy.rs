@@ -23,13 +23,13 @@ pub type Selection<'a, V> = Result<Option<&'a V>, String>;
 /// Strategy for updates of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// For Kubernetes versions.
+    /// Strategy for Kubernetes versions.
     Kubernetes,
-    /// For machine images with strategy `patch`.
+    /// Strategy `patch` of machine images.
     Patch,
-    /// For machine images with strategy `minor`.
+    /// Strategy `minor` of machine images.
     Minor,
-    /// For machine images with strategy `major`.
+    /// Strategy `major` of machine images.
     Major,
 }
 
@@ -153,29 +153,29 @@ impl Round {
 /// Reason for which a version is not selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is not above the version in use.
+    /// The version is not above the one in use.
     NotHigher,
-    /// It is a preview.
+    /// The version is a preview.
     Preview,
-    /// It has expired.
+    /// The version has expired.
     Expired,
-    /// It is deprecated, and the selected version is not.
+    /// The version is deprecated, and the selected one is not.
     Deprecated,
     /// The selected version is higher.
     Lower,
-    /// It is of a later minor than the selected version, and the nearest takes precedence.
+    /// The version is of a later minor than the selected one, and the nearest takes precedence.
     LaterMinor,
-    /// It is of a later major than the selected version, and the nearest takes precedence.
+    /// The version is of a later major than the selected one, and the nearest takes precedence.
     LaterMajor,
-    /// It is of another minor, and the selected version is a patch of the minor in use.
+    /// The version is of another minor, and the selected one is a patch of the minor in use.
     PatchFirst,
-    /// It is of another major, and the selected version is of the major in use.
+    /// The version is of another major, and the selected one is of the major in use.
     MajorFirst,
-    /// It is of another minor than the strategy may reach.
+    /// The version is of a minor that the strategy cannot reach.
     OtherMinor,
-    /// It is of another major than the strategy may reach.
+    /// The version is of a major that the strategy cannot reach.
     OtherMajor,
-    /// It is not of the next minor.
+    /// The version is not of the next minor.
     SkipsMinor,
 }
 

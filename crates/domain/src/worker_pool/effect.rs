@@ -18,7 +18,7 @@ pub enum Effect {
     None,
     /// The kubelet of each node is restarted in another patch version.
     KubeletRestart,
-    /// Some nodes are removed, and replaced in other zones.
+    /// Nodes of some zones are removed, and replaced in other zones.
     Moving,
     /// Each node is drained and updated, a few at a time.
     AutoInPlace,

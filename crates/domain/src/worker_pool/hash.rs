@@ -32,7 +32,7 @@ pub enum HashVersion {
     /// Kubernetes minor version and container runtime; the MachineClass hashes the rest itself.
     #[default]
     V1,
-    /// Everything, the kubelet's settings included; the MachineClass hashes the key.
+    /// All inputs, the kubelet's settings included; the MachineClass hashes the key.
     V2,
 }
 

@@ -37,7 +37,7 @@ pub enum UpdateStrategy {
     AutoRollingUpdate,
     /// Nodes are drained and updated, one after the other.
     AutoInPlaceUpdate,
-    /// Like `AutoInPlaceUpdate`, on nodes that the user selects.
+    /// Nodes that the user selects are drained and updated.
     ManualInPlaceUpdate,
 }
 

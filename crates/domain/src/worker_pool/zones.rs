@@ -43,8 +43,8 @@ pub fn distribute(
 /// Returns the suffixes of a pool's MachineDeployments after the pool's name, in the order of its zones: `-z1`, `-z2`. A
 /// pool without zones has one MachineDeployment, with an empty suffix.
 ///
-/// A MachineDeployment thus represents a position in the list, not a zone: if another zone takes a position, its nodes
-/// stay, and only new ones are created in the other zone.
+/// A MachineDeployment represents a position in the list, not a zone: if another zone takes a position, its nodes stay,
+/// and only new ones are created in the other zone.
 pub fn suffixes(zones: usize) -> Vec<String> {
     if zones == 0 { vec![String::new()] } else { (1..=zones).map(|index| format!("-z{index}")).collect() }
 }
@@ -55,7 +55,7 @@ pub enum Moves {
     /// All nodes stay.
     #[default]
     None,
-    /// Some nodes are removed and created again in other zones.
+    /// Nodes of some zones are removed and created again in other zones.
     Some,
     /// All nodes are replaced: none of the pool's MachineDeployments remains.
     All,

@@ -74,11 +74,11 @@ impl fmt::Debug for Remote {
 
 /// Reason for which a request has no successful answer of the log.
 enum NoAnswer {
-    /// It was not reached, or broke off: another attempt may succeed.
+    /// The log was not reached, or the connection broke off: another attempt may succeed.
     Broken(String),
-    /// It refused to read.
+    /// The log refused to read.
     Read(ReadError),
-    /// It refused to append.
+    /// The log refused to append.
     Append(AppendError),
 }
 

@@ -19,8 +19,8 @@
 //! append without an answer is sent again and answered with the first result; a subscription that breaks off
 //! continues where it stopped. Both wait in between, on wall time.
 //!
-//! **Invariants.** Knows bytes, as `eventlog` does. Opens no connection and judges no certificate: the caller gives
-//! the client a function that sends, and the server a function that authorizes.
+//! **Invariants.** Content is bytes, as in `eventlog`. No connection is opened and no certificate is judged: the caller
+//! gives the client a function that sends, and the server a function that authorizes.
 //!
 //! **Tour.** [`Server`] the host's half; [`Remote`] the client.
 

@@ -55,7 +55,7 @@ impl fmt::Debug for Server {
 enum Failure {
     Append(AppendError),
     Read(ReadError),
-    /// Not for this log: plain text.
+    /// Request that the log does not serve: plain text.
     Plain(StatusCode, String),
 }
 

@@ -81,7 +81,7 @@ pub async fn volatile_entries_fail_no_guard(log: &impl EventLog) {
     done(log, guarded(in_cluster("other", put("c", 1)), collection)).await;
 }
 
-/// More than [`MAX_GUARDS`] guards, or more than 1.5 MiB, are refused.
+/// Appends with more than [`MAX_GUARDS`] guards, or more than 1.5 MiB, are refused.
 pub async fn guards_are_limited_in_number_and_objects_in_size(log: &impl EventLog) {
     let guard = Guard::Key(Key::new("garden", "example/things", "ns", "b"), Revision(0));
     let with = |count: usize| Append { guards: vec![guard.clone(); count], ..put("a", 1) };
@@ -142,7 +142,7 @@ pub async fn entries_carry_the_state_before_and_after(log: &impl EventLog) {
     }
 }
 
-/// Any range has the same entries that subscribers got.
+/// A range has the same entries that subscribers received.
 pub async fn reading_a_range_gives_what_was_appended(log: &impl EventLog) {
     let mut subscription = log.subscribe(Revision(0), None).expect("retained");
     history(log).await;

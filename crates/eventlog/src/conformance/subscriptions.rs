@@ -22,7 +22,7 @@ pub async fn a_subscription_starts_after_its_revision(log: &impl EventLog) {
     assert_eq!(log.subscribe(Revision(4), None).err(), Some(ReadError::Future(Revision(3))));
 }
 
-/// After each commit the position is delivered, whether the entry matches or not, also without a backlog.
+/// The position is delivered after each commit, even if the entry does not match, and without a backlog.
 pub async fn every_subscriber_learns_the_position(log: &impl EventLog) {
     let last = |messages: &[Message]| match messages.last() {
         Some(Message::Position(position)) => position.0,

@@ -54,7 +54,7 @@ pub enum Identity {
     Anonymous,
     /// A user. The server adds group `system:authenticated`.
     User(User),
-    /// One of our own servers, which has authenticated the user and names it in headers ([`front_proxy`]).
+    /// Server of this landscape that has authenticated the user and names it in headers ([`front_proxy`]).
     FrontProxy,
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Group<'a> {
 /// A version of a group.
 pub(super) struct Version<'a> {
     pub(super) name: &'a str,
-    /// By name.
+    /// Resources in the order of their names.
     pub(super) resources: Vec<Resource<'a>>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Version<'a> {
 pub(super) struct Resource<'a> {
     pub(super) info: &'a ResourceInfo,
     pub(super) verbs: &'a [&'a str],
-    /// By name.
+    /// Subresources in the order of their names.
     pub(super) subresources: Vec<Subresource<'a>>,
 }
 

@@ -27,11 +27,11 @@ const FOREGROUND: &str = "foregroundDeletion";
 
 /// Outcome of the deletion of one object.
 enum Deleted {
-    /// It was deleted; its last state.
+    /// The object was deleted; its last state.
     Gone(Arc<Stored>),
-    /// It waits for finalizers or its grace period.
+    /// The object waits for its finalizers or grace period.
     Marked(Arc<Stored>),
-    /// It would be marked, in a dry run.
+    /// The object would wait for its finalizers or grace period; in a dry run.
     WouldBeMarked(Box<AnyObject>),
 }
 

@@ -72,10 +72,10 @@ impl Made {
 
 /// An object that has passed admission and validation.
 pub(super) struct Passed {
-    /// Its name, which may have been generated.
+    /// Name of the object, which may have been generated.
     pub(super) name: String,
     pub(super) object: Box<AnyObject>,
-    /// Its managed fields.
+    /// Managed fields of the object.
     pub(super) managed: Vec<ManagedFieldsEntry>,
     pub(super) warnings: Vec<String>,
 }

@@ -24,7 +24,7 @@ use super::Limits;
 /// Phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was received since the last response.
+    /// No byte was received since the last response.
     Idle,
     /// A head began to arrive at this instant.
     Head(Instant),

@@ -11,7 +11,7 @@ use process::{Request, Tasks, Transport, TransportError};
 use super::guard::guarded;
 
 /// Returns a transport to a handler of a component in this process. Its log lines are those of the component, a panic
-/// becomes a response, and requests end as with a separate process: `grace` after the tasks were asked to stop.
+/// becomes a response, and requests end as with a separate process: `grace` after the tasks were stopped.
 pub fn within(
     tasks: &Tasks,
     wall: &Clock,

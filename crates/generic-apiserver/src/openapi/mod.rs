@@ -158,7 +158,7 @@ struct Releases {
 #[derive(Clone)]
 pub(crate) struct Described {
     info: ResourceInfo,
-    /// Its tree, if that differs from the row's.
+    /// Schema of the row in its release; `None`: the row's own.
     node: Option<Node>,
     /// True if objects are created and never stored.
     created_only: bool,

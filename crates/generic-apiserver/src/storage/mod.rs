@@ -115,9 +115,9 @@ struct State {
     base: Revision,
     /// Number of creations of each key since then, by the key's hash.
     creations: FxHashMap<u64, u64>,
-    /// Decoded objects of own pending appends, by sequence.
+    /// Decoded objects of pending appends of this server, by sequence.
     pending: FxHashMap<u64, Box<AnyObject>>,
-    /// Own appends that were folded, by sequence.
+    /// Folded appends of this server, by sequence.
     finished: FxHashMap<u64, Arc<Stored>>,
     names: FxHashMap<u64, u64>,
     /// True if a change was delivered to a watch of a client that does not participate in landscape time.
@@ -309,7 +309,8 @@ impl Store {
         std::future::poll_fn(|cx| self.poll_reach(revision, cx)).await
     }
 
-    /// Appends a change and waits until the own fold has applied it; `decoded` becomes the stored object's decoded form.
+    /// Appends a change and waits until this server's fold has applied it; `decoded` becomes the stored object's
+    /// decoded form.
     pub(crate) async fn append(&self, change: Change, decoded: Box<AnyObject>) -> Result<Arc<Stored>, AppendError> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
         lock(&self.state).pending.insert(sequence, decoded);
@@ -617,9 +618,9 @@ pub(crate) struct Change {
 /// Start of a watch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WatchStart {
-    /// With the present state as `ADDED` frames.
+    /// The watch starts with the present state as `ADDED` frames.
     State,
-    /// With the changes after a revision.
+    /// The watch starts with the changes after a revision.
     After(Revision),
 }
 

@@ -61,7 +61,7 @@ impl Drop for Unregistered {
 pub(crate) enum Progress {
     /// Items were queued; there may be more.
     Queued,
-    /// Everything was queued, and the watcher receives new changes.
+    /// All entries were queued, and the watcher receives new changes.
     Done,
 }
 

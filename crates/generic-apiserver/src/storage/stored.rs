@@ -276,7 +276,7 @@ pub(crate) struct Event {
 #[derive(Default)]
 struct Frames {
     plain: Option<Bytes>,
-    /// With the annotation that names the cluster.
+    /// Frame with the annotation that names the cluster.
     annotated: Option<Bytes>,
 }
 

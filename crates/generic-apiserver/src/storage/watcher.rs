@@ -23,7 +23,7 @@ pub(crate) enum Item {
     Initial(Arc<Stored>),
     /// A change, and its type in the watcher's selection.
     Change(EventType, Arc<Event>),
-    /// Everything up to the revision was delivered.
+    /// Bookmark: all changes up to the revision were delivered.
     Bookmark(Revision, Occasion),
 }
 

@@ -55,7 +55,7 @@ pub type Names = Arc<dyn Fn(&str, Name<'_>) -> Option<Resolved> + Send + Sync>;
 /// Certificates of servers that a client accepts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trust {
-    /// Those of the authorities of a PEM text.
+    /// Certificates of the authorities of a PEM text.
     Authorities(String),
     /// All certificates.
     Any,

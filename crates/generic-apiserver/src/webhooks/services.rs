@@ -30,7 +30,7 @@ pub struct Endpoint {
 /// Reason for which a Service has no endpoint. The texts are those of upstream for webhooks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoEndpoint {
-    /// There is no such Service.
+    /// The Service does not exist.
     #[error("service {0:?} not found")]
     NoService(String),
     /// The Service has no address.

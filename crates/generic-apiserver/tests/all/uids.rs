@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Uids of objects that are created again, over restarts and compacted history: no two lives have the same.
+//! Uids of objects that are created again, over restarts and compacted history: no two objects have the same.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,11 +38,11 @@ async fn uids_differ_after_history_was_compacted() {
     uids.insert(create(&world, "a").await);
     delete(&world, "a").await;
     log.compact(log.head()).await.expect("retained");
-    // The deletion was compacted, so a server that starts now does not know the first life.
+    // The deletion was compacted, so a server that starts now has no record of the first object.
     let world = started(&log).await;
-    assert!(uids.insert(create(&world, "a").await), "the uid of the first life");
+    assert!(uids.insert(create(&world, "a").await), "the uid of the first object is not used again");
     delete(&world, "a").await;
-    // This deletion was not compacted, and a server that starts now knows it.
+    // This deletion was not compacted, and a server that starts now reads it.
     let again = started(&log).await;
     assert!(uids.insert(create(&again, "a").await));
     log.compact(log.head()).await.expect("retained");

@@ -47,7 +47,7 @@ fn old_gizmos() -> ResourceInfo {
     ResourceInfo { namespaced: true, ..row("example.com", "v1beta1", "Gizmo", "gizmos") }
 }
 
-/// Everything that is served without being stored.
+/// Registers all resources that are served without being stored.
 fn rich(builder: Builder) -> Builder {
     let authentication = ["v1", "v1beta1"]
         .map(|version| row("authentication.k8s.io", version, "SelfSubjectReview", "selfsubjectreviews"));

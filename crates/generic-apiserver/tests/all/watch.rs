@@ -399,7 +399,7 @@ async fn a_watch_sends_queued_frames_after_its_end() {
     }
 }
 
-/// More changes than a watcher's queue holds lie between the start of a watch and the present.
+/// A watcher's queue holds fewer changes than lie between the start of the watch and the present.
 #[tokio::test]
 async fn a_watch_from_the_past_receives_everything_at_its_pace() {
     const CHANGES: u64 = 16_600;

@@ -644,7 +644,7 @@ async fn unread_lists_do_not_fill_the_memory() {
     drop(more);
 }
 
-/// The same as [`unread_lists_do_not_fill_the_memory`], over an HTTP/1.1 connection from which nothing more is read.
+/// Repeats [`unread_lists_do_not_fill_the_memory`] over an HTTP/1.1 connection from which nothing more is read.
 #[tokio::test]
 async fn an_unread_answer_ends_its_connection_in_time() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};

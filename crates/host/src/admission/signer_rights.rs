@@ -14,7 +14,7 @@ use generic_apiserver::authorization::Question;
 
 const GROUP: &str = "certificates.k8s.io";
 
-/// Both plugins; without an authorizer of mode RBAC they allow everything.
+/// Admission plugins for signers; without an authorizer of mode RBAC they allow everything.
 pub(crate) struct SignerRights(pub(crate) Option<Rbac>);
 
 impl fmt::Debug for SignerRights {

@@ -93,7 +93,7 @@ impl Instance {
         self.is_inside
     }
 
-    /// Line counts of its watches, if they were reported for this state of the groups.
+    /// Returns the line counts of the instance's watches, if they were reported for the present state of the groups.
     pub(super) fn known(&self, now: Moment) -> Option<LineCounts> {
         let told = self.told.lock();
         told.as_ref().filter(|(at, _)| *at == now).map(|(_, told)| told.clone())

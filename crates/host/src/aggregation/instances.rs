@@ -116,7 +116,7 @@ impl Instances {
         self.insert_instance(Instance::new(name, release, transport, false));
     }
 
-    /// Like [`Instances::insert`], for an instance in the process of the host.
+    /// Adds an instance in the process of the host.
     pub fn insert_inside(&self, name: &str, release: Release, transport: Transport) {
         self.insert_instance(Instance::new(name, release, transport, true));
     }

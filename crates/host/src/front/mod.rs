@@ -254,7 +254,7 @@ impl Host {
         let resumes = versions.next().is_some_and(|version| !matches!(version, "" | "0"));
         let uri = request.uri().clone();
         let is_filled = watches && is_shown && !is_participant;
-        // Renewals are added to whole Leases, and then all events get the form that the client asks for.
+        // Renewals are added to whole Leases, and then all events get the requested form.
         let columns = || api::catalogue::of::<Lease>().columns;
         let form = is_filled.then(|| EventForm::of(request.headers(), uri.query(), columns())).flatten();
         if form.is_some() {

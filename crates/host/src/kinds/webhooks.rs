@@ -40,7 +40,7 @@ impl Strategy<DynamicObject> for WebhookStrategy {
     }
 }
 
-/// Parts of a URL; `None`: the text is none.
+/// Parts of a URL; `None`: the text is not a URL.
 fn read(url: &str) -> Option<Url> {
     let url = url.parse::<Uri>().ok()?;
     Some(Url {

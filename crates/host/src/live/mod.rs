@@ -91,7 +91,7 @@ pub struct Options {
     pub front_proxies: (String, String),
     /// Authorities of users of the clusters whose objects name none.
     pub own_authorities: OwnAuthorities,
-    /// The same authorities with their keys.
+    /// Authorities of `own_authorities` with their keys.
     pub own_signers: OwnSigners,
     /// Authorization mode.
     pub authorization: Authorization,

@@ -18,7 +18,7 @@ const STREAMS: [(&str, &str, &str); 3] = [
     ("portforward", "PodPortForwardOptions", "forward a port to"),
 ];
 
-/// One of the three subresources.
+/// Streaming subresource of Pods.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     kind: &'static str,

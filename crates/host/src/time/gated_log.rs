@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In-memory log for tests, whose entries become durable when the test opens its gate.
+//! Log in memory for tests, whose entries become durable when the test opens its gate.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use process::watch;
 /// Durability of all entries of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
-    /// Not durable yet.
+    /// Entries are not durable yet.
     Shut,
-    /// Durable.
+    /// Entries are durable.
     Open,
-    /// Not durable; the reason.
+    /// Entries cannot become durable; the reason.
     Broken(&'static str),
 }
 

@@ -109,7 +109,7 @@ pub(crate) async fn show(response: Response, now: Instant) -> Response {
             let items = tree["items"].as_array_mut().into_iter().flatten();
             items.fold(false, |changed, item| fill(item, now) | changed)
         }
-        // Rows have the whole object if the client asked for it.
+        // Rows have the whole object if the client requested it.
         Some("Table") => {
             let rows = tree["rows"].as_array_mut().into_iter().flatten();
             let objects = rows.filter_map(|row| row.get_mut("object"));

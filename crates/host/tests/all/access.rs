@@ -355,7 +355,7 @@ async fn an_aggregated_group_is_refused_before_anybody_serves_it() {
     assert_eq!(ask(&host, &user("jane", &[]), "GET", shoots, Value::Null).await.0, 503);
 }
 
-/// Without RBAC, every authenticated user may do everything, and the log has no roles.
+/// A host without RBAC allows everything to every authenticated user, and its log has no roles.
 #[tokio::test]
 async fn a_host_without_roles_stores_none() {
     let host = crate::support::host().await;

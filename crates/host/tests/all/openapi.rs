@@ -311,7 +311,7 @@ fn pairs(message: &[u8], number: u32) -> BTreeMap<String, &[u8]> {
     pairs.map(|(_, pair)| (String::from_utf8(one(pair, 1).to_vec()).expect("text"), one(pair, 2))).collect()
 }
 
-/// Both forms of version 2 have the same definitions, properties, paths, extensions and references.
+/// The two forms of version 2 have the same definitions, properties, paths, extensions and references.
 #[tokio::test]
 async fn the_protobuf_form_says_what_the_json_says() {
     let host = host().await;

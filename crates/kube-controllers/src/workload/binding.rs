@@ -40,7 +40,7 @@ pub(crate) struct Notice {
 /// Next step for a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
-    /// Nothing is left to do.
+    /// The claim needs no further change.
     Settled,
     /// The claim gets the default class, whose name this is.
     Assign(String),

@@ -438,7 +438,7 @@ impl Pass<'_> {
 /// Outcome of a part of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// Nothing is left to do in this pass.
+    /// The pass makes no further change.
     Done,
     /// A set was created or resized: the next step depends on its pods.
     Scaled,

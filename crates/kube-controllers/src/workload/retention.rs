@@ -14,11 +14,11 @@ use super::template;
 /// Owner with which a claim is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// None: the claim is retained.
+    /// No owner: the claim is retained.
     Stays,
-    /// Its StatefulSet.
+    /// StatefulSet of the claim.
     WithSet,
-    /// Its surplus pod.
+    /// Surplus pod of the claim.
     WithPod,
 }
 

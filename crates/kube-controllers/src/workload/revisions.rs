@@ -30,7 +30,7 @@ pub(crate) enum Recorded {
     Done(Vec<Arc<ControllerRevision>>),
     /// The revision was written and is not in the local copy yet: its change triggers a pass.
     Unseen,
-    /// Another template's revision has this name.
+    /// The name belongs to the revision of another template.
     Collision,
 }
 
@@ -145,7 +145,7 @@ impl Workload {
         Ok(Recorded::Done(known))
     }
 
-    /// Deletes revisions beyond the limit. `in_use`: names of those that pods have, or are going to have.
+    /// Deletes revisions beyond the limit. `in_use`: names of the revisions that pods have or will get.
     pub(crate) async fn forget_revisions(
         &self,
         known: &[Arc<ControllerRevision>],

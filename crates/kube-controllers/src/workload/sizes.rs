@@ -223,8 +223,7 @@ mod tests {
         assert_eq!(wish(15).proportional(&[set(8, 8), set(5, 0)], 13), [11, 7]);
     }
 
-    /// In every step of every small roll-out, no more pods than allowed exist and no fewer are available; and each
-    /// ends.
+    /// No step of a small roll-out has more pods than allowed or fewer available ones; and each roll-out ends.
     #[test]
     fn every_small_rollout_keeps_its_promises_and_ends() {
         for replicas in 1..=5 {

@@ -5,7 +5,7 @@ use landscape::{Options, Sync};
 
 use crate::support::{Audited, evening};
 
-/// With window-only reconciliation: at most 50 entries and 10 timers per Shoot and day.
+/// A Shoot costs at most 50 entries and 10 timers per day with window-only reconciliation.
 #[test]
 fn a_healthy_unchanged_shoot_costs_at_most_50_entries_and_10_timers_a_day() {
     let mut audited = Audited::start(Options::new(1, evening()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Same seed, same log; any seed and any schedule, same outcome.
+//! Tests of determinism: same seed, same log; any seed and any schedule, same outcome.
 
 use eventlog::Entry;
 use landscape::Options;

@@ -147,7 +147,7 @@ fn after_twelve_hours_of_errors_a_shoot_has_failed() {
     assert_eq!(label, Some("unhealthy"));
 }
 
-/// With a code that is not retried a Shoot fails at once. Then only a retry has an effect; operations for the
+/// A Shoot fails at once with a code that is not retried. Then only a retry has an effect; operations for the
 /// maintenance window remain pending, and a changed specification is tried.
 #[test]
 fn a_failed_shoot_waits_for_a_retry() {

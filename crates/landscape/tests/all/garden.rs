@@ -22,7 +22,7 @@ fn start(profile: Profile) -> Audited {
     audited
 }
 
-/// Like [`start`], with a Shoot that is never scheduled.
+/// Starts a landscape as [`start`], with a Shoot that is never scheduled.
 fn start_with(shoot: &Shoot, profile: Profile) -> Audited {
     let mut audited = start(profile);
     let shoots = Api::<Shoot>::namespaced(&audited.admin, "garden", preset::NAMESPACE);

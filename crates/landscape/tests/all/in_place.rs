@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In-place updates of nodes, with all controllers involved.
+//! Tests of in-place updates of nodes, with all controllers involved.
 
 use std::collections::BTreeSet;
 

@@ -65,7 +65,7 @@ fn after_days_without_anybody_to_maintain_the_next_window_is_used() {
     }
 }
 
-/// Without its CloudProfile a Shoot is not maintained, and maintenance is retried while the window is open.
+/// A Shoot without its CloudProfile is not maintained, and maintenance is retried while the window is open.
 #[test]
 fn a_profile_that_vanished_and_came_back_is_used_in_the_same_window() {
     let mut audited = start(|_| {});

@@ -330,7 +330,7 @@ impl Authority {
         request.sign(ours, &self.issuer)
     }
 
-    /// Like [`Authority::sign_request`], for a server: its names are the request's, too.
+    /// Signs the request of a server as [`Authority::sign_request`]; the certificate also has the request's names.
     ///
     /// # Errors
     /// The text is no signing request, or its signature is wrong.

@@ -46,7 +46,7 @@ pub enum Observed<'a> {
     Pod(&'a Pod),
     /// A budget in a shoot's cluster.
     Budget(&'a PodDisruptionBudget),
-    /// Any other object: only its revision counts.
+    /// Object of another kind: only its revision counts.
     Other,
 }
 

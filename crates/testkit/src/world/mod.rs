@@ -180,7 +180,7 @@ impl World {
         self.put_in(GARDEN, object)
     }
 
-    /// Like [`World::put`], in another cluster.
+    /// Stores an object as [`World::put`], in another cluster.
     ///
     /// # Panics
     /// The kind has no row in the table of resources.
@@ -197,7 +197,7 @@ impl World {
         self.change_in(GARDEN, namespace, name, change)
     }
 
-    /// Like [`World::change`], in another cluster.
+    /// Changes an object as [`World::change`], in another cluster.
     ///
     /// # Panics
     /// The object does not exist.
@@ -215,7 +215,7 @@ impl World {
         self.remove_in::<K>(GARDEN, namespace, name);
     }
 
-    /// Like [`World::remove`], in another cluster.
+    /// Removes an object as [`World::remove`], in another cluster.
     pub fn remove_in<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) {
         self.server.remove::<K>(cluster, namespace, name);
     }

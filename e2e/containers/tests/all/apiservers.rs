@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Several gardener-apiservers in containers: one stops, one is cut off, one has a version that the rules refuse.
+//! Tests of several gardener-apiservers in containers: one stops, one is cut off, one has a version that the rules
+//! refuse.
 
 use http::{Method, StatusCode};
 use serde_json::Value;

@@ -319,7 +319,7 @@ pub(crate) async fn delete<K: apimachinery::Resource>(api: &Api<K>, name: &str) 
 pub(crate) enum Failure {
     /// A request of gardenlet failed.
     Request(Error),
-    /// Another error, as text.
+    /// Error that has a text only.
     Text(String),
 }
 

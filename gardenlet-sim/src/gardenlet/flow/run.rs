@@ -17,7 +17,7 @@ const END_OF_INSTANT: TimeDelta = TimeDelta::milliseconds(1);
 /// Progress of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// In percent.
+    /// Progress in percent.
     pub(crate) percent: i32,
     /// Running tasks, in table order.
     pub(crate) running: Vec<&'static str>,
@@ -30,7 +30,7 @@ pub(crate) struct Progress {
 pub(crate) struct Ended {
     /// Failed tasks, in the order in which they failed; empty if the flow succeeded.
     pub(crate) failures: Vec<TaskFailure>,
-    /// In percent.
+    /// Progress in percent.
     pub(crate) percent: i32,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In-place updates of nodes: labels of MachineSets, Machines and Nodes, the transfer of Machines to the new
-//! MachineSet, and gardener-node-agent, which updates a node.
+//! Controllers of in-place updates of nodes: labels of MachineSets, Machines and Nodes, the transfer of Machines to the
+//! new MachineSet, and gardener-node-agent, which updates a node.
 
 use std::sync::Arc;
 

@@ -85,7 +85,7 @@ struct Process {
     /// Consumption; None: it is no process of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     consumption: Option<Consumption>,
-    /// Its work inside the host's process; None: it is a process of its own, or does not run.
+    /// Work of the component inside the host's process; `None`: it is a process of its own, or does not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     work: Option<Work>,
 }

@@ -582,7 +582,7 @@ mod tests {
         fs::remove_dir_all(folder).expect("ours");
     }
 
-    /// An endless device is not read; kubectl reads /dev/null as an empty file, and what it writes there is gone.
+    /// An endless device is not read; kubectl reads /dev/null as an empty file, and discards what it writes there.
     #[test]
     fn only_regular_files_are_kubeconfigs() {
         let folder = std::env::temp_dir().join(format!("terrarium-kubeconfig-device-{}", std::process::id()));

@@ -34,7 +34,7 @@ pub(in crate::live) struct Binaries(Arc<BTreeMap<&'static str, Result<Held, Lack
 /// Reason for which this program runs a component itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Lacking {
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
     /// The file cannot be used.
     Unusable(String),

@@ -52,7 +52,7 @@ pub struct NodeSelectorRequirement {
     /// Name of the label or field.
     #[schema(required)]
     pub key: String,
-    /// In, NotIn, Exists, DoesNotExist, Gt or Lt.
+    /// Operator: In, NotIn, Exists, DoesNotExist, Gt or Lt.
     #[schema(required)]
     pub operator: String,
     /// Values; one number for Gt and Lt.
@@ -125,7 +125,7 @@ pub struct WeightedPodAffinityTerm {
     pub pod_affinity_term: PodAffinityTerm,
 }
 
-/// Even distribution of pods over domains of the cluster.
+/// Constraint on the distribution of pods over topology domains.
 #[api_type]
 pub struct TopologySpreadConstraint {
     /// Maximum difference to the domain with the fewest pods.

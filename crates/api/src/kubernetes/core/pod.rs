@@ -86,7 +86,7 @@ pub struct PodSpec {
     pub priority_class_name: String,
     /// Priority of the pod, from its class; pods with a higher value are more important.
     pub priority: Option<i32>,
-    /// Even distribution of the pods over domains of the cluster.
+    /// Constraints on the distribution of the pods over topology domains.
     #[schema(
         merge_key = "topologyKey",
         patch_strategy = "merge",

@@ -56,7 +56,7 @@ pub struct ScopedResourceSelectorRequirement {
     /// Scope that a pod must be in: `BestEffort`, `PriorityClass`, ….
     #[schema(required)]
     pub scope_name: String,
-    /// In, NotIn, Exists or DoesNotExist.
+    /// Operator: In, NotIn, Exists or DoesNotExist.
     #[schema(required)]
     pub operator: String,
     /// Values for the operator.

@@ -199,7 +199,7 @@ pub struct PersistentVolumeClaimVolumeSource {
     pub read_only: bool,
 }
 
-/// Several sources in one directory.
+/// Volume with the files of several sources in one directory.
 #[api_type]
 pub struct ProjectedVolumeSource {
     /// The sources.
@@ -307,7 +307,7 @@ pub struct Volume {
     pub image: Option<Box<ImageVolumeSource>>,
 }
 
-/// One of several sources.
+/// Source of a projected volume; exactly one field is set.
 #[api_type]
 pub struct VolumeProjection {
     /// A Secret.

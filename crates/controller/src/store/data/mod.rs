@@ -15,7 +15,7 @@
 //!
 //! * Look-ups, lists, indices and observers follow what is shown. Subscribers, and so the queues of controllers, follow
 //!   the watch: they are called when it delivers, with its previous state.
-//! * The answer of a deletion has no version, so an object that is gone is hidden until the watch has no object of its
+//! * The answer of a deletion has no version, so a deleted object is hidden until the watch has no object of its
 //!   uid. One that waits for finalizers was only updated.
 //! * An object that the store's selectors do not select is hidden.
 //! * An answer that arrives after the watch has passed its version changes nothing.
@@ -56,13 +56,13 @@ impl IndexData {
     }
 }
 
-/// An own write that the watch has not delivered yet.
+/// A write of this client that the watch has not delivered yet.
 struct Pending {
     /// Last state from the watch.
     watched: Option<Shared>,
     /// Version of the write; of a deletion, the last known one of the object.
     version: u64,
-    /// Uid of the object if it is gone.
+    /// Uid of the deleted object; `None`: the write was no deletion.
     gone: Option<String>,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Data {
     position: u64,
 }
 
-/// Resource version as a number; 0 if it is none.
+/// Resource version as a number; 0 if it is not a number.
 pub(crate) fn version(metadata: &ObjectMeta) -> u64 {
     metadata.resource_version.parse().unwrap_or_default()
 }
@@ -157,7 +157,8 @@ impl Data {
         self.reached(position);
     }
 
-    /// Takes an object from the answer of an own write. `is_selected`: true if the store's selectors select it.
+    /// Takes an object from the response to a write of this client. `is_selected`: true if the store's selectors select
+    /// it.
     pub(super) fn written(&mut self, key: ObjectKey, object: Shared, is_selected: bool) {
         let metadata = object.meta();
         let (shown, pending) = (self.objects.get(&key).map(|shown| shown.meta()), self.pending.get(&key));
@@ -176,7 +177,7 @@ impl Data {
         }
     }
 
-    /// Takes the deletion of an object by an own write, after which it is gone.
+    /// Takes the deletion of an object by a write of this client.
     pub(super) fn deleted(&mut self, key: ObjectKey, uid: &str) {
         let shown = self.objects.get(&key).map(|shown| shown.meta()).filter(|shown| shown.uid == uid);
         if let Some(version) = shown.map(version) {

@@ -40,7 +40,7 @@ fn text(object: &dyn Object) -> String {
 /// ```text
 /// watch a5      the watch delivers an object      write a7     a write returns an object
 /// watch a8 -    it delivers that one's deletion   write a7 -   that the store's selectors do not select
-/// mark 9        it delivers a bookmark            delete a     a deletion is answered: the object of this uid is gone
+/// mark 9        it delivers a bookmark            delete a     a deletion succeeds: the object of this uid is deleted
 /// list 9 a5 b6  it delivers a list at version 9
 /// ```
 fn step(store: &AnyStore, step: &str) {

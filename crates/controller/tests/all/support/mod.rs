@@ -38,7 +38,7 @@ struct State {
 /// Failure of the next request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Refusal {
-    /// There is no response.
+    /// The request gets no response.
     Unreachable,
     /// A `Status` with this code and reason.
     Status(u16, &'static str),

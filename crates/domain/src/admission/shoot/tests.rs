@@ -250,7 +250,7 @@ fn an_image_must_live_or_be_higher_than_the_pools() {
     }
 }
 
-/// In-place updates: whether supported, minimum version to update from, old version (`-`: a new pool).
+/// Cases of in-place updates: true if supported, minimum version to update from, old version (`-`: a new pool).
 const IN_PLACE: &str = "
 no  | -     | -     | does not support in-place updates
 yes | -     | -     | accepted

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::put;
 
-/// Fills in missing fields; `None`: the kind is none of these.
+/// Fills in missing fields; `None`: another kind.
 pub(super) fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) -> Option<()> {
     let spec = |fields| of(fields, "spec");
     match (group, plural) {

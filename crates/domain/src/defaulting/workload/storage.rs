@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::put;
 
-/// Fills in missing fields; `None`: the kind is none of these.
+/// Fills in missing fields; `None`: another kind.
 pub(super) fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) -> Option<()> {
     let spec = |fields: &mut Map<String, Value>, fill: fn(&mut Map<String, Value>)| {
         fields.get_mut("spec").and_then(Value::as_object_mut).into_iter().for_each(fill);

@@ -252,7 +252,8 @@ mod tests {
         check(&deployment(3, 0, 1, true), &set("new", 0), &set("old", 2), &[scale("new", 1)]);
     }
 
-    /// After the surge has joined, one of three machines of the old set is deleted by hand: no further node can be spared.
+    /// One of three machines of the old set is deleted by hand after the surge has joined: no further node can be
+    /// spared.
     #[test]
     fn a_deleted_machine_takes_the_surge() {
         let scale = |set: &str, replicas| Step::Scale { set: set.into(), replicas };

@@ -109,7 +109,7 @@ pub enum Step {
     },
     /// Label a node as selected for its update.
     Select {
-        /// Its Machine.
+        /// Machine of the node.
         machine: String,
     },
     /// Hand machines whose nodes were updated over from an old MachineSet to the new one, replicas included.
@@ -126,7 +126,7 @@ pub enum Step {
     },
     /// Remove the labels of its update from a node, and allow pods on it again.
     ClearNode {
-        /// Its Machine.
+        /// Machine of the node.
         machine: String,
     },
     /// Delete a MachineSet.

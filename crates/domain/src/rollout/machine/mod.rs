@@ -51,9 +51,9 @@ pub enum Phase {
     Running,
     /// The Node is unhealthy or missing.
     Unknown,
-    /// To be replaced by its MachineSet.
+    /// The Machine waits to be replaced by its MachineSet.
     Failed,
-    /// Being deleted.
+    /// The Machine is being deleted.
     Terminating,
     /// The provider refuses to create the VM.
     CrashLoopBackOff,
@@ -344,9 +344,9 @@ pub enum Step {
         /// Reason of the wait.
         waiting_on: WaitingOn,
     },
-    /// Nothing changes before another Machine of the MachineDeployment does.
+    /// The Machine waits for a change of another Machine of the MachineDeployment.
     Held,
-    /// Nothing changes without an external change.
+    /// The Machine waits for an external change.
     Rest,
 }
 

@@ -121,7 +121,7 @@ pub struct Standing {
 /// The annotation that requests a preservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause<'a> {
-    /// Its value: [`NOW`], [`WHEN_FAILED`] or [`AUTO_PRESERVED`].
+    /// Value of the annotation: [`NOW`], [`WHEN_FAILED`] or [`AUTO_PRESERVED`].
     pub value: &'a str,
     /// True for the Node's annotation, false for the Machine's.
     pub is_of_node: bool,
@@ -270,7 +270,7 @@ impl Preservation {
 /// Next step of a preservation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing until the expiry, if there is one.
+    /// No change until the expiry, if there is one.
     Nothing,
     /// Change of Machine and Node.
     Change(Change),

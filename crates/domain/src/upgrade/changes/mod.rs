@@ -27,7 +27,7 @@ pub enum Kind {
     Field,
     /// A field of the API that is removed.
     FieldRemoved,
-    /// Another default.
+    /// A changed default.
     Default,
     /// A check that refuses what older releases accept.
     Check,
@@ -70,7 +70,7 @@ pub enum Scope {
     Seeds,
     /// Objects and manifests that set the field or use the kind.
     Users,
-    /// Other objects, described by this text.
+    /// Objects that this text describes.
     Other(&'static str),
 }
 

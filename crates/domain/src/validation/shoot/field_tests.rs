@@ -378,7 +378,7 @@ fn a_change_during_the_deletion_is_refused_with_its_reason_since_121() {
     }
 }
 
-/// Since 1.135 an update may keep invalid accepted issuers.
+/// Updates may keep invalid accepted issuers since 1.135.
 #[test]
 fn invalid_accepted_issuers_may_stay_since_135() {
     let with = |issuers: &[&str]| {

@@ -437,7 +437,7 @@ fn images_of_in_place_pools_do_not_go_down_since_136() {
     }
 }
 
-/// In the releases 1.136 to 1.142 an unchanged time to live of Events may exceed the maximum.
+/// An unchanged time to live of Events may exceed the maximum in the releases 1.136 to 1.142.
 #[test]
 fn a_long_time_to_live_of_events_may_stay() {
     for (release, old, new, is_refused) in [

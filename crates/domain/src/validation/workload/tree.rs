@@ -65,7 +65,7 @@ pub(super) fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
     }
 }
 
-/// Like [`is_same`], for the fields of two maps.
+/// Compares the fields of two maps as [`is_same`].
 pub(super) fn is_same_map(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     a.keys().chain(b.keys()).all(|name| is_same(a.get(name), b.get(name)))
 }

@@ -24,7 +24,7 @@ pub struct Url {
     pub query: Option<String>,
 }
 
-/// Parser of URLs; `None`: the text is none.
+/// Parser of URLs; `None`: the text is not a URL.
 type Reader<'a> = &'a dyn Fn(&str) -> Option<Url>;
 
 /// Returns all violations of a configuration, in upstream's order. `read`: parser of URLs.

@@ -68,7 +68,7 @@ fn minors_of(landscape: &Landscape) -> Vec<(Component, u64)> {
     landscape.instances.iter().map(minor).collect()
 }
 
-/// From every legal landscape, every step that adds, removes or replaces one instance by any minor.
+/// Every step from every legal landscape that adds, removes or replaces one instance by any minor.
 #[test]
 fn no_step_leads_from_a_legal_landscape_to_an_illegal_one() {
     for profile in [Profile::Documents, Profile::Upstream] {

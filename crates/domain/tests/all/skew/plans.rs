@@ -114,7 +114,7 @@ proptest! {
         }
     }
 
-    /// From a legal landscape a plan takes no unnecessary step, for any number of instances.
+    /// Plans from a legal landscape take no unnecessary step, for any number of instances.
     #[test]
     fn plans_from_legal_landscapes_take_no_unnecessary_step(
         apiservers in prop::collection::vec(37_u64..39, 1..4),

@@ -29,7 +29,7 @@ pub(super) enum SimulatedPod {
     /// No pod existed, or it was deleted.
     Gone,
     Runs,
-    /// It was evicted, and is deleted at this instant.
+    /// Pod that was evicted, and is deleted at this instant.
     EndsAt(i64),
 }
 

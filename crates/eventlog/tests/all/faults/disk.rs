@@ -18,7 +18,7 @@ const PAGE: usize = 4096;
 pub(super) enum Cut {
     Nothing,
     Everything,
-    /// Some pages, and some of the names, drawn from a seed.
+    /// Part of the pages, and part of the names, drawn from a seed.
     Mixed(u64),
 }
 

@@ -210,7 +210,7 @@ impl World {
         Self::over(log.clone(), Arc::new(log), more).await
     }
 
-    /// Like [`World::on`], with a server that uses `log` through a wrapper.
+    /// Creates a world as [`World::on`], with a server that uses `log` through a wrapper.
     pub(crate) async fn over(
         log: MemoryLog,
         wrapped: Arc<dyn EventLog>,

@@ -76,7 +76,7 @@ struct Served {
 /// Relation of a request to definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// Before the request: the definitions must have been synced.
+    /// The request has not been handled yet: the definitions must have been synced.
     Before,
     /// The request has changed a definition.
     Definitions,

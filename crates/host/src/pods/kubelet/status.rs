@@ -65,7 +65,7 @@ pub(crate) struct Ended {
 pub enum Before {
     /// The landscape was stopped regularly.
     Stopped,
-    /// Any other reason: the message.
+    /// Processes ended for another reason: the message.
     Lost(String),
 }
 

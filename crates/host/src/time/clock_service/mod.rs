@@ -206,7 +206,7 @@ impl ClockService {
     }
 
     /// Begins to advance; see [`Timekeeper::advance`]. With `or_now` an instant that has passed is the present one: a
-    /// client that computes a goal from an instant that it has read does not know how far time has run by itself since.
+    /// client computes its goal from an instant that it has read, and time may have run by itself since.
     fn begin(&self, to: Instant, settle: TimeDelta, or_now: bool, by: By) -> Result<(), CommandError> {
         let wall = self.0.wall.now();
         let mut state = self.0.state();
@@ -419,8 +419,8 @@ impl State {
         self.keeper.target().is_some() && participant == Some(name)
     }
 
-    /// Sends a decided grant to the participants that wait for it. A participant that has joined since the decision knows
-    /// its instant, and would take the grant as the answer to a report that still has to be answered.
+    /// Sends a decided grant to the participants that wait for it. A participant that has joined since the decision has
+    /// been sent the instant, and would take the grant as the answer to a report that still has to be answered.
     fn deliver(&mut self, to: &[String]) {
         self.withholds_grant = false;
         for name in to {
@@ -431,8 +431,8 @@ impl State {
         }
     }
 
-    /// Asks the participants with unread lines for a report once they have read these. Participants that are not in
-    /// `waiting` send a report anyway, and get this as its answer.
+    /// Requests a report from the participants with unread lines, once they have read these. Participants that are not
+    /// in `waiting` send a report anyway, and get this as its answer.
     fn ask(&mut self) {
         let Self { keeper, waiting, .. } = self;
         let asked: Vec<(String, LineCounts)> =

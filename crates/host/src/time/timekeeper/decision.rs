@@ -17,7 +17,7 @@ pub enum Mode {
     Rate(f64),
     /// Stands.
     Stepped,
-    /// Always jumps to the next timer, or to the end of time if the timer is later.
+    /// Time jumps to the next timer, or to the end of time if the timer is later.
     Auto,
 }
 
@@ -83,7 +83,7 @@ pub struct WaitsFor {
 /// Reason for which a command is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// Another command is running.
+    /// The clock executes another command.
     #[error("the clock is already being advanced to {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
     Busy(Instant),
     /// The instant has passed.

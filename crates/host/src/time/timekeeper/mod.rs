@@ -12,7 +12,7 @@
 //!
 //! A *barrier* is a revision of the log together with the API servers' line counts: the number of lines that each watch
 //! of a participant has been sent with every entry up to there ([`LineCounts`]). A participant that has not reported reading
-//! as many lines is asked for a report.
+//! as many lines gets a request for a report.
 //!
 //! When a participant acts, the participants that observe the change must know the time: they read it from the
 //! landscape's dial ([`process::dial`]). Participants that cannot read the dial are granted every instant, before the

@@ -89,7 +89,7 @@ fn drive(keeper: &mut Timekeeper, toys: &mut [Toy], now: Instant) -> (Decision, 
     panic!("it does not come to an end: {grants:?}");
 }
 
-/// Like [`drive`], at each of these seconds of wall time; returns the last decision and all grants.
+/// Calls [`drive`] at each of these seconds of wall time; returns the last decision and all grants.
 fn wait(keeper: &mut Timekeeper, toys: &mut [Toy], seconds: RangeInclusive<i64>) -> (Decision, Vec<i64>) {
     let mut grants = Vec::new();
     let mut end = Decision::Done;
@@ -428,7 +428,7 @@ fn time_that_moves_by_itself_waits_for_an_absent_component() {
             assert!(!keeper.is_stopped(), "{mode:?}: {name}");
         }
     }
-    // A command goes on without it where that was asked for, and the mode after it.
+    // A command that ignores absences continues, and the mode after it.
     let mut toys = [Toy::new("a", &[40, 90], &[]), Toy::new("mute", &[40], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     let [mut answering, _] = toys;

@@ -2,7 +2,7 @@
 //! Obstacles that keep time from moving.
 //!
 //! Decisions may be made on the thread of a participant, which has reported that it is idle and then spins or is stopped:
-//! nothing is owed by then, and nothing is asked of it any more. So the time at which the next decision is due is known,
+//! then it owes no report, and gets no request. So the time at which the next decision is due is known,
 //! and that participant is an obstacle while the decision is overdue.
 
 use chrono::TimeDelta;
@@ -13,7 +13,8 @@ use super::{Decision, Participant, Timekeeper, WaitsFor};
 
 /// Wall time for which a decision is overdue, or a task occupies a thread, before this is shown as an obstacle.
 pub const OVERDUE: TimeDelta = TimeDelta::seconds(3);
-/// Maximum wall time in which API servers report their line counts; one that does not is no longer asked then.
+/// Maximum wall time in which API servers report their line counts; later a server that does not is no longer waited
+/// for.
 const SERVERS: TimeDelta = TimeDelta::seconds(10);
 
 /// The next decision.
@@ -130,7 +131,7 @@ mod tests {
         keeper.call(wall(601_000));
         check(&keeper, 602_999, &[]);
         check(&keeper, 603_000, &["own"]);
-        // The API servers are asked, and have time to answer.
+        // The API servers get a request, and have time to answer.
         let Decision::Barrier { number, .. } = keeper.decide(HEAD, wall(604_000)) else { panic!("a barrier") };
         keeper.call(wall(604_500));
         check(&keeper, 616_999, &[]);

@@ -560,8 +560,7 @@ fn namespaces_should_apply_a_finalizer_to_a_namespace() {
     assert_eq!(world.send("GET", &format!("{namespaces}/n"), Value::Null).0, 404);
 }
 
-/// Unlike the upstream conformance test, but promised by its quota evaluator: concurrent creations are not asked to
-/// retry.
+/// Unlike the upstream conformance test, but promised by its quota evaluator: concurrent creations need no retry.
 #[tokio::test]
 async fn resource_quota_should_admit_concurrent_creations_up_to_its_limit() {
     let host = host().await;

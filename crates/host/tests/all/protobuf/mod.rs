@@ -216,7 +216,7 @@ fn every_kind_that_clients_send_has_all_its_numbers() {
     assert!(of_gardener().count() > 20);
 }
 
-/// Its opaque JSON keeps its order; otherwise its nodes would be rolled.
+/// Opaque JSON of the Shoot keeps the order of its fields; otherwise its nodes would be rolled.
 #[test]
 fn a_shoot_in_protobuf_is_the_one_in_json() {
     let node = catalogue::find_kind("core.gardener.cloud", "v1beta1", "Shoot").expect("a row").node();

@@ -55,7 +55,7 @@ pub(crate) fn foundation() -> Foundation {
     }
 }
 
-/// Like [`host`]; clusters that exist in the log are not changed.
+/// Creates a host as [`host`]; clusters that exist in the log are not changed.
 pub(crate) async fn host_on(foundation: Foundation) -> Host {
     let host = Host::new(foundation, &Tasks::new());
     for name in ["garden", "seed--a", "shoot--p--a", "shoot--p--b"] {

@@ -446,7 +446,7 @@ fn nothing_is_created_in_a_namespace_that_goes() {
     assert_eq!(world.timers(), 0);
 }
 
-/// In any order of events, `maxUnavailable` and `maxSurge` hold. Source: kubernetes.io, Deployments.
+/// The bounds `maxUnavailable` and `maxSurge` hold in any order of events. Source: kubernetes.io, Deployments.
 #[test]
 fn in_every_schedule_a_rollout_keeps_its_promises() {
     for seed in 0..20 {

@@ -40,7 +40,7 @@ impl World {
         Self::scheduled(options, None)
     }
 
-    /// Like [`World::new`]; a seed draws the order of concurrent events.
+    /// Creates a world as [`World::new`]; a seed draws the order of concurrent events.
     pub(crate) fn scheduled(options: workload::Options, seed: Option<u64>) -> Self {
         let schedule = seed.map(Random::new);
         let start = "2023-07-27T20:00:00Z".parse().expect("an instant");

@@ -364,7 +364,7 @@ impl PlacedPod {
 #[derive(Debug, Default)]
 struct Inner {
     clusters: BTreeMap<Arc<str>, Cluster>,
-    /// Pods that are going to get a node, by uid.
+    /// Pods that were assigned to a node since the last change of the local copy, by uid.
     assumed: BTreeMap<String, (Arc<str>, PlacedPod)>,
 }
 
@@ -424,7 +424,7 @@ impl Places {
         }
     }
 
-    /// Counts a pod on the node that it is going to get until the local copy shows it there.
+    /// Counts a pod on its assigned node until the local copy shows it there.
     pub(crate) fn assume(&self, key: &ObjectKey, uid: &str, labels: &TextMap, spec: &PodSpec) {
         let mut inner = self.lock();
         let placed = PlacedPod::new(&key.namespace, labels, spec, Some(Resources::of_pod(spec)));

@@ -395,7 +395,7 @@ impl World {
         worker
     }
 
-    /// Some Shoots are created hibernated, and some hibernate by schedule.
+    /// Returns the hibernation of a Shoot: some Shoots are created hibernated, and some hibernate by schedule.
     fn hibernation(&self, index: u64) -> Option<Hibernation> {
         let schedule = |start: &str, end: &str, zone: &str| HibernationSchedule {
             start: Some(start.to_owned()),

@@ -33,9 +33,9 @@ const TABS: usize = 600;
 /// Input device of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
-    /// With a mouse.
+    /// A mouse.
     Pointer,
-    /// With a keyboard alone.
+    /// A keyboard alone.
     Keyboard,
 }
 

@@ -94,11 +94,11 @@ impl Play {
 /// Pause between two parts of a story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// No pause.
+    /// The story continues without a pause.
     AtOnce,
     /// Duration of wall time.
     Wait(TimeDelta),
-    /// Until a line is read from standard input.
+    /// The story continues when a line is read from standard input.
     Step,
 }
 

@@ -80,9 +80,9 @@ impl HostOutput {
 enum Lacks {
     /// The landscape is ready.
     Nothing,
-    /// Its host does not run, or has ended.
+    /// The host does not run, or has ended.
     Host,
-    /// Its host runs; the named condition is not met.
+    /// The host runs; the named condition is not met.
     This(String),
 }
 

@@ -202,7 +202,8 @@ mod tests {
         );
     }
 
-    /// Before the first move, between two, and after the last one; without a failure there is no such case.
+    /// The failure is before the first move, between two, or after the last one; without a failure there is no such
+    /// case.
     #[test]
     fn a_failure_outside_of_the_moves_is_a_test_case() {
         let failure = Failure::Refused("gate <A> is gone".to_owned());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Several operations in one annotation.
+//! Rules for several operations in one annotation.
 //!
 //! Source: pkg/api/core/validation/shoot.go @ v1.141.0.
 

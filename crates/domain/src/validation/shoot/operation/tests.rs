@@ -208,7 +208,7 @@ fn a_change_of_what_is_encrypted_comes_first() {
     }
 }
 
-/// Both annotations at once: neither the same operation, nor a part of the other's.
+/// Annotations of an object: the second one must not repeat an operation of the first, or a part of it.
 #[test]
 fn the_two_annotations_do_not_repeat_each_other() {
     let words = "Reconcile/Succeeded";
@@ -243,7 +243,8 @@ fn a_shoot_that_goes_is_not_judged_by_what_waits_for_its_window() {
     assert_eq!(said("Delete/Processing leaving", "rotate-ca-complete", "", false), [format!("{NOW}: {text}")]);
 }
 
-/// Without the gate, operations that only gated ones can complete are refused; an unknown operation is unsupported in any case.
+/// Operations that only gated ones can complete are refused without the gate; an unknown operation is unsupported in
+/// any case.
 #[test]
 fn operations_behind_the_gate_and_unknown_ones_are_refused() {
     let words = "Reconcile/Succeeded ca=WaitingForWorkersRollout";
@@ -278,7 +279,7 @@ fn operations_behind_the_gate_and_unknown_ones_are_refused() {
     assert_eq!(said(words, "", "retry", false), [text]);
 }
 
-/// Since 1.128 one operation rotates the key that encrypts etcd; for Kubernetes 1.34 it is the only one.
+/// One operation rotates the key that encrypts etcd since 1.128; for Kubernetes 1.34 it is the only one.
 #[test]
 fn the_key_of_etcd_is_rotated_by_one_operation() {
     let ready = "Reconcile/Succeeded";
@@ -309,7 +310,7 @@ fn the_key_of_etcd_is_rotated_by_one_operation() {
     assert_eq!(said("1.141.0", "1.34.0", preparing, whole), [format!("{NOW}: Forbidden: {text}")]);
 }
 
-/// Since 1.133 an annotation may contain several operations, as long as they do not conflict.
+/// Several operations may be in one annotation since 1.133, as long as they do not conflict.
 #[test]
 fn several_compatible_operations_are_accepted() {
     let together = |operation: &str, others: &str, kind: &str| {

@@ -121,11 +121,11 @@ type Values = BTreeSet<String>;
 /// Effects of the affinity terms of an incoming pod and of the pods on a cluster's nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// For each required affinity term: the label, and the values at which it is fulfilled.
+    /// Label and satisfying values of each required affinity term.
     near: Vec<(String, Values)>,
     /// True if the pod may be the first of a group that has affinity to itself.
     is_first: bool,
-    /// For each required anti-affinity term: the label, and the values at which it is violated.
+    /// Label and violating values of each required anti-affinity term.
     far: Vec<(String, Values)>,
     /// Values of labels at which pods have required anti-affinity to the incoming pod.
     repelled: BTreeMap<String, Values>,
