@@ -57,7 +57,7 @@ fn deletion() -> Value {
 const NAMESPACE_DELETION: &str = "validate-namespace-deletion";
 
 #[test]
-fn a_namespace_of_a_project_stays_while_the_project_lives() {
+fn a_namespace_stays_as_long_as_its_project() {
     let refused = refusal(&world().with(namespace()).with(project(false)), NAMESPACE_DELETION, &deletion());
     let text = "Direct deletion of namespace \"garden-dev\" is not permitted (you must delete the corresponding project \"dev\")";
     assert!(
@@ -77,7 +77,7 @@ fn deleted_projects_keep_their_namespace_while_it_has_shoots() {
 }
 
 #[test]
-fn other_namespaces_may_go() {
+fn other_namespaces_may_be_deleted() {
     let plain: Namespace = object(json!({"metadata": {"name": "garden-dev"}}));
     assert_eq!(refusal(&world().with(plain), NAMESPACE_DELETION, &deletion()), None, "of no project");
     assert_eq!(refusal(&world().with(namespace()), NAMESPACE_DELETION, &deletion()), None, "its project is gone");
@@ -118,7 +118,7 @@ fn a_kubeconfig_that_shoots_refer_to_cannot_be_taken_away() {
 }
 
 #[test]
-fn a_failed_look_up_is_an_internal_error_and_no_permission() {
+fn a_failed_look_up_is_an_internal_error() {
     let world = world().with(namespace());
     world.refuse("get namespaces garden-dev", apimachinery::Status::failure(503, "ServiceUnavailable", "no etcd"));
     assert!(refusal(&world, NAMESPACE_DELETION, &deletion()).is_some());

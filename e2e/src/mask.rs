@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_of_described_events_are_masked_and_do_not_show_in_the_widths() {
+    fn ages_of_described_events_are_masked_with_their_widths() {
         let described = |age: &str, pad: &str| {
             format!(
                 "Status:\n  Age:  5\nEvents:\n  Type    Reason      Age{pad}  From        Message\n  ----    ------      ----{}  \

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_read_and_one_of_no_request_is_refused() {
+    fn reports_are_read_and_empty_ones_refused() {
         let report = |generated: u64, failures: &str, errors: &str| {
             format!("{{\"test_cases\":{{\"generated\":{generated}}},\"failures\":[{failures}],\"errors\":[{errors}]}}")
         };
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_failed_is_told_with_what_was_printed() {
+    fn a_failed_document_is_reported_with_its_output() {
         let one = |document: &str, failure: Option<&str>| Tried {
             document: document.to_owned(),
             requests: 7,

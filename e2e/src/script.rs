@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_go_on_and_output_is_left_out() {
+    fn commands_continue_on_lines_and_output_is_elided() {
         let script = "# why\n$ cat <<END\n> one\n> two\n> END\none\n> is output\ntwo\n$ true\n# end\n";
         let command = |text: &str| Part::Command(text.to_owned());
         let story = |text: &str| Part::Story(text.to_owned());
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_its_story_its_files_and_its_commands() {
+    fn a_page_has_text_files_and_commands() {
         let page =
             "# Title\n\n```yaml\n# a.yaml\na: 1\n```\n```console\n$ cat a.yaml\na: 1\n```\n```sh\n$ no\n```\nend\n";
         let story = |text: &str| Part::Story(text.to_owned());

@@ -52,7 +52,7 @@ fn seed_of(world: &World, name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_shoot_is_bound_to_a_seed_by_the_binding_subresource() {
+fn a_shoot_is_bound_by_the_binding_subresource() {
     let mut world = at_noon().with(seed("a")).with(shoot("s").build());
     let pass = start(&mut world);
     assert_eq!(pass.writes, [r#"update shoots/binding garden-dev/s {"spec":{"seedName":"a"}}"#]);
@@ -61,7 +61,7 @@ fn a_shoot_is_bound_to_a_seed_by_the_binding_subresource() {
 }
 
 #[test]
-fn of_equal_seeds_the_one_with_the_fewest_shoots_is_chosen() {
+fn the_seed_with_the_fewest_shoots_is_chosen() {
     let mut world =
         at_noon().with(seed("a")).with(seed("b")).with(shoot("old").seed("a").build()).with(shoot("s").build());
     start(&mut world);
@@ -81,7 +81,7 @@ fn shoots_that_are_not_its_own_are_left_alone() {
 }
 
 #[test]
-fn a_shoot_that_fits_nowhere_says_why_once() {
+fn an_unschedulable_shoot_is_reported_once() {
     let mut world = at_noon().with(shoot("s").build());
     let pass = start(&mut world);
     assert_eq!(pass.events.len(), 1);
@@ -101,7 +101,7 @@ fn a_shoot_that_fits_nowhere_says_why_once() {
 }
 
 #[test]
-fn a_missing_cloud_profile_is_said() {
+fn a_missing_cloud_profile_is_reported() {
     let mut world = World::at("2025-06-02T12:00:00Z").with(seed("a")).with(shoot("s").build());
     let text =
         "Warning SchedulingFailed Failed to schedule Shoot: CloudProfile.core.gardener.cloud \"local\" not found";
@@ -146,7 +146,7 @@ fn a_seed_that_gets_room_takes_a_shoot_that_waits() {
 }
 
 #[test]
-fn distances_of_regions_come_from_the_config_map_of_the_profile() {
+fn distances_of_regions_are_read_from_a_config_map() {
     let far = |name: &str, region: &str| {
         let mut seed = seed(name);
         region.clone_into(&mut seed.spec.provider.region);
@@ -173,7 +173,7 @@ fn distances_of_regions_come_from_the_config_map_of_the_profile() {
 }
 
 #[test]
-fn a_binding_that_is_refused_is_said_and_tried_again() {
+fn a_refused_binding_is_reported_and_retried() {
     let mut world = at_noon().with(seed("a")).with(shoot("s").build());
     world.refuse("update shoots/binding", Status::failure(403, "Forbidden", "the seed is tainted"));
     let pass = start(&mut world);

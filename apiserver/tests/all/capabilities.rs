@@ -136,7 +136,7 @@ fn stored_capabilities_count_after_the_gate_is_turned_off() {
 
 /// Upstream stores a renamed field under one number: a server keeps the field that a server of another release wrote.
 #[test]
-fn stored_capabilities_have_the_names_of_the_release_that_reads_them() {
+fn capabilities_are_named_by_the_reading_release() {
     run(async {
         let former = garden(127, Some(true)).await;
         former.merge(PROFILE, &with_capabilities(127)).await.accepted();
@@ -202,7 +202,7 @@ fn namespaced_profiles_inherit_capabilities() {
 }
 
 #[test]
-fn static_validation_comes_before_judgement_since_its_release() {
+fn static_validation_precedes_admission_since_its_release() {
     run(async {
         for (minor, code) in [(132, 403), (133, 422), (149, 422)] {
             let garden = garden(minor, None).await;
@@ -219,7 +219,7 @@ fn static_validation_comes_before_judgement_since_its_release() {
 }
 
 #[test]
-fn architecture_of_a_pool_is_that_of_its_machine_type_since_its_release() {
+fn architecture_of_a_pool_is_its_machine_types_since_149() {
     run(async {
         let patch = json!({"spec": {
             "machineTypes": [{"name": "local", "cpu": "1", "gpu": "0", "memory": "8Gi", "architecture": "arm64"}],

@@ -69,7 +69,7 @@ fn kubeconfig(answer: &Value) -> Value {
 }
 
 #[test]
-fn a_kubeconfig_has_a_context_for_each_address_and_a_certificate_of_the_asking_user() {
+fn a_kubeconfig_has_every_address_and_the_users_certificate() {
     support::run(async {
         let garden = reconciled(None).await;
         for (resource, kind, group) in [

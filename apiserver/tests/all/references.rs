@@ -238,7 +238,7 @@ fn a_bucket_has_credentials_and_stays_while_it_has_entries() {
 }
 
 #[test]
-fn a_gardenlet_and_a_managed_seed_do_not_share_a_name() {
+fn gardenlets_and_managed_seeds_have_different_names() {
     run(async {
         let garden = garden(120).await;
         let gardenlet = json!({

@@ -26,7 +26,7 @@ fn found(shoot: &Value) -> &Value {
 }
 
 #[test]
-fn an_older_release_does_not_show_a_field_and_does_not_lose_it() {
+fn older_releases_hide_newer_fields_and_keep_them() {
     support::run(async {
         let older = Garden::new(&options(134));
         older.apply(include_str!("manifests/garden.yaml")).await;
@@ -85,7 +85,7 @@ fn an_older_release_does_not_show_a_field_and_does_not_lose_it() {
 }
 
 #[test]
-fn openapi_says_what_a_release_has() {
+fn openapi_describes_the_release() {
     support::run(async {
         let older = Garden::new(&options(134));
         let newer = older.another_instance(&options(135));

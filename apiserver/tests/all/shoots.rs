@@ -242,7 +242,7 @@ fn a_write_of_the_status_keeps_labels_of_extensions() {
 }
 
 #[test]
-fn all_violations_come_at_once_and_in_order() {
+fn all_violations_are_reported_in_order() {
     run(async {
         let garden = Garden::with_demo_objects().await;
         let mut bad = shoot("lo--cal", "1.27.1");

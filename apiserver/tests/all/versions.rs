@@ -31,7 +31,7 @@ fn listed(profile: &Value) -> Vec<&str> {
 /// Row 5: the documents refuse a version that is expired when it is added; upstream drops it from a new CloudProfile
 /// and accepts it in an update.
 #[test]
-fn versions_that_are_expired_when_they_are_added_count_by_profile() {
+fn added_expired_versions_are_judged_by_profile() {
     run(async {
         for profile in [Profile::Documents, Profile::Upstream] {
             let garden = with_demo_objects(profile).await;
@@ -130,7 +130,7 @@ fn shoot_of_own(name: &str, version: &str) -> Value {
 }
 
 #[test]
-fn an_override_lets_a_version_live_and_stays_while_it_is_needed() {
+fn an_override_of_an_expiration_stays_while_shoots_need_it() {
     run(async {
         let garden = with_demo_objects(Profile::Documents).await;
         let longer =
@@ -219,7 +219,7 @@ enum Raced {
 /// One instance removes a version while another creates a Shoot with it, and both have decided before either has
 /// written: only one of them succeeds, in either order.
 #[test]
-fn a_version_is_not_removed_while_another_instance_gives_it_to_a_shoot() {
+fn a_version_in_concurrent_use_is_not_removed() {
     run(async {
         for raced in [Raced::Kubernetes, Raced::Image, Raced::OwnImage] {
             let mut winners = std::collections::BTreeSet::new();

@@ -62,7 +62,7 @@ fn a_binding_marks_its_secret_and_its_quotas() {
 }
 
 #[test]
-fn a_secret_that_comes_later_is_marked_then() {
+fn a_secret_that_is_created_later_is_marked() {
     let mut world = at_noon().with(binding("a", false));
     world.start(only("secretbinding"));
     world.put(&secret());
@@ -138,7 +138,7 @@ fn a_credentials_binding_marks_a_workload_identity() {
 }
 
 #[test]
-fn without_the_secret_a_binding_can_go() {
+fn a_binding_without_its_secret_can_be_deleted() {
     let mut world = at_noon().with(binding("a", true));
     world.start(only("secretbinding"));
     assert_eq!(world.get::<SecretBinding>("garden-dev", "a"), None);

@@ -126,7 +126,7 @@ fn an_installation_waits_for_the_deployment_that_its_registration_names() {
 }
 
 #[test]
-fn a_pass_that_finds_everything_as_it_should_be_writes_nothing() {
+fn a_pass_without_differences_writes_nothing() {
     let mut world = at_noon().with(seed("a")).with(infrastructure("infra-local", "local")).with(shoot("a"));
     world.start(only("controllerregistration-seed"));
     world.kill();

@@ -64,7 +64,7 @@ fn a_new_project_gets_finalizer_namespace_and_phase() {
 }
 
 #[test]
-fn a_namespace_with_the_projects_labels_is_adopted_and_outlives_it() {
+fn an_adopted_namespace_outlives_its_project() {
     let (world, _) = started(at_noon().with(project(&json!("garden-dev"))).with(namespace(&labels(), &json!({}))));
     let adopted: Namespace = world.get("", "garden-dev").expect("it is there");
     assert_eq!(adopted.metadata.annotation("namespace.gardener.cloud/keep-after-project-deletion"), Some("true"));
@@ -133,7 +133,7 @@ fn with_quotas(context: process::Context) -> futures::future::BoxFuture<'static,
 }
 
 #[test]
-fn a_project_gets_the_quota_of_the_configuration_and_keeps_what_was_raised() {
+fn a_project_gets_the_configured_quota_and_keeps_raised_values() {
     let mut chosen = project(&json!("garden-dev"));
     chosen.metadata.labels.insert("a".to_owned(), "b".to_owned());
     let mut world = at_noon().with(chosen);
@@ -167,7 +167,7 @@ fn a_project_is_deleted_after_its_namespace() {
 }
 
 #[test]
-fn a_namespace_that_is_kept_loses_the_projects_marks_and_stays() {
+fn a_kept_namespace_loses_the_projects_labels() {
     let kept = json!({"namespace.gardener.cloud/project": UID, "namespace.gardener.cloud/keep-after-project-deletion": "true"});
     let (world, _) = started(at_noon().with(leaving("garden-dev")).with(namespace(&labels(), &kept)));
     assert_eq!(world.get::<Project>("", "dev"), None);

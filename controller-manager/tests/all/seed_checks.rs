@@ -96,7 +96,7 @@ fn only_existing_buckets_without_errors_make_the_condition_true() {
 }
 
 #[test]
-fn a_bucket_with_an_error_fails_the_condition_after_the_threshold() {
+fn a_failed_bucket_fails_the_condition_after_the_threshold() {
     let mut world = at_noon().with(seed(&json!([]))).with(bucket("b", &Value::Null));
     world.start(only("seed-backupbuckets-check"));
     world.put(&bucket("b", &json!({"description": "no such bucket"})));

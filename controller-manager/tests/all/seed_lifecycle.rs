@@ -67,7 +67,7 @@ fn seeds_are_unknown_after_40_seconds_and_shoots_300_later() {
 }
 
 #[test]
-fn a_gardenlet_that_lives_is_left_alone() {
+fn a_seed_with_a_running_gardenlet_is_not_changed() {
     let mut world = world("2025-06-02T12:30:00Z")
         .with(seed("True", "2025-06-02T10:00:00Z"))
         .with(lease(&Value::Null))
@@ -86,7 +86,7 @@ fn only_seeds_with_conditions_become_unknown_without_a_lease() {
 }
 
 #[test]
-fn a_gardenlet_that_comes_back_in_time_saves_its_shoots() {
+fn a_gardenlet_that_returns_in_time_keeps_shoots_healthy() {
     let mut world = world("2025-06-02T12:00:50Z")
         .with(seed("True", "2025-06-02T10:00:00Z"))
         .with(lease(&json!(RENEWED)))
@@ -100,7 +100,7 @@ fn a_gardenlet_that_comes_back_in_time_saves_its_shoots() {
 }
 
 #[test]
-fn a_shoot_that_comes_to_a_silent_seed_is_unknown_too() {
+fn a_shoot_on_an_unresponsive_seed_becomes_unknown() {
     let mut world =
         world("2025-06-02T13:00:00Z").with(seed("Unknown", "2025-06-02T12:00:40Z")).with(lease(&json!(RENEWED)));
     world.start(only("seed-lifecycle"));

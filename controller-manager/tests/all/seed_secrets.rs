@@ -35,7 +35,7 @@ fn at_noon() -> World {
 }
 
 #[test]
-fn a_seed_gets_a_namespace_of_its_own_with_the_gardens_secrets() {
+fn a_seed_gets_a_namespace_with_the_gardens_secrets() {
     let mut world = at_noon()
         .with(secret("garden", "domain", &json!("default-domain"), "YQ=="))
         .with(secret("garden", "internal", &json!("internal-domain"), "YQ=="))

@@ -27,7 +27,7 @@ fn evening_and_morning() -> Value {
 }
 
 #[test]
-fn a_schedule_hibernates_and_wakes_up_with_an_event_and_the_time_in_the_status() {
+fn a_schedule_hibernates_and_wakes_up_with_events_and_status() {
     let (mut world, pass) = started("2025-06-02T19:00:00Z", shoot(&evening_and_morning(), &Value::Null));
     assert_eq!(pass.writes, [""; 0]);
     assert_eq!(pass.next, Some(instant("2025-06-02T20:00:00.1Z")), "a tenth of a second after the activation");
@@ -49,7 +49,7 @@ fn a_schedule_hibernates_and_wakes_up_with_an_event_and_the_time_in_the_status()
 }
 
 #[test]
-fn an_activation_that_was_missed_counts_within_the_deadline_of_two_hours() {
+fn a_missed_activation_counts_for_two_hours() {
     for (at, is_followed) in [("2025-06-02T21:59:59Z", true), ("2025-06-02T22:00:01Z", false)] {
         let (_, pass) = started(at, shoot(&evening_and_morning(), &Value::Null));
         assert_eq!(pass.events.len(), usize::from(is_followed), "at {at}");
@@ -57,7 +57,7 @@ fn an_activation_that_was_missed_counts_within_the_deadline_of_two_hours() {
 }
 
 #[test]
-fn an_activation_that_was_followed_is_not_followed_again_after_a_restart() {
+fn a_restart_repeats_no_activation() {
     let last = json!("2025-06-02T20:00:00Z");
     let (_, pass) = started("2025-06-02T20:30:00Z", shoot(&evening_and_morning(), &last));
     assert_eq!((pass.writes, pass.next), (vec![], Some(instant("2025-06-03T06:00:00.1Z"))));
@@ -106,7 +106,7 @@ fn a_shoot_that_failed_for_good_is_left_alone() {
 }
 
 #[test]
-fn schedules_that_change_are_looked_at_and_other_changes_are_not() {
+fn only_changed_schedules_cause_a_pass() {
     let (mut world, _) = started("2025-06-02T20:30:00Z", shoot(&json!([{"start": "0 23 * * *"}]), &Value::Null));
     world.change::<Shoot>("garden-dev", "s", |shoot| shoot.spec.region = "other".to_owned());
     assert_eq!(world.pass().next, Some(instant("2025-06-02T23:00:00.1Z")));

@@ -34,7 +34,7 @@ fn stored(world: &World) -> Shoot {
 }
 
 #[test]
-fn outside_of_the_window_the_next_run_is_planned_within_it() {
+fn a_run_outside_of_the_window_is_planned_within_it() {
     let (world, pass) = started(BEFORE, maintained(), profile());
     assert_eq!(pass.writes, [""; 0]);
     let next = pass.next.expect("a run is planned");
@@ -70,7 +70,7 @@ fn once_in_a_window_is_enough() {
 }
 
 #[test]
-fn a_run_without_findings_touches_the_spec_only_to_be_reconciled() {
+fn a_run_without_findings_only_requests_a_reconciliation() {
     let (world, pass) = started(WITHIN, maintained(), cloud_profile("local").kubernetes("1.31.1"));
     assert!(pass.writes.iter().all(|write| !write.contains("lastMaintenance")), "{:?}", pass.writes);
     assert_eq!((stored(&world).spec.kubernetes.version, pass.events), ("1.31.1".to_owned(), vec![]));
@@ -153,7 +153,7 @@ fn a_refused_request_takes_the_annotation_away() {
 }
 
 #[test]
-fn a_stale_object_or_a_server_in_trouble_is_no_refusal() {
+fn conflicts_and_server_errors_are_no_refusals() {
     for (code, reason) in [(409, "Conflict"), (429, "TooManyRequests"), (503, "ServiceUnavailable")] {
         let mut world = world(WITHIN).with(maintained().build()).with(profile().build());
         world.refuse("dry-run update shoots", Status::failure(code, reason, "later"));
@@ -265,7 +265,7 @@ fn a_credentials_binding_with_the_same_credentials_is_taken() {
 }
 
 #[test]
-fn a_secret_binding_that_cannot_be_migrated_stays_and_it_is_told() {
+fn a_secret_binding_without_migration_stays_and_is_reported() {
     let missing = "failed to get SecretBinding garden-dev/mine: ";
     let refused = "failed to create CredentialsBinding garden-dev/force-migrated-mine: ";
     for (mut world, expected) in [(before_1_34(), missing), (before_1_34().with(secret_binding()), refused)] {
@@ -279,7 +279,7 @@ fn a_secret_binding_that_cannot_be_migrated_stays_and_it_is_told() {
 }
 
 #[test]
-fn the_addon_nginx_ingress_is_turned_off_where_the_gate_is_on() {
+fn the_gate_turns_the_addon_nginx_ingress_off() {
     for (is_on, expected) in [(true, false), (false, true)] {
         let shoot = maintained().auto_update(false, false).with(|shoot| {
             let addons = object::<Shoot>(json!({"spec": {"addons": {"nginxIngress": {"enabled": true}}}})).spec.addons;

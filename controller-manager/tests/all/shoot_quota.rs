@@ -35,7 +35,7 @@ fn limited(at: &str, days: i32, annotations: &Value) -> World {
 }
 
 #[test]
-fn a_limited_shoot_says_when_it_ends_and_is_deleted_then() {
+fn a_limited_shoot_has_an_expiration_and_is_deleted_then() {
     let mut world = limited("2025-06-01T10:00:00Z", 2, &json!({}));
     let pass = world.start(only("shoot-quota"));
     let annotated = r#"update shoots garden-dev/s {"metadata":{"annotations":{"shoot.gardener.cloud/expiration-timestamp":"2025-06-03T10:00:00Z"}}}"#;
@@ -113,7 +113,7 @@ fn a_quota_or_binding_that_changes_is_noticed() {
 }
 
 #[test]
-fn a_binding_that_gets_a_quota_is_noticed_by_its_shoots() {
+fn a_quota_added_to_a_binding_limits_its_shoots() {
     let ends = Some(instant("2025-06-06T10:00:00.000000001Z"));
     let limited = || world("2025-06-01T10:00:00Z").with(quota("q", &json!(5)));
 
@@ -135,7 +135,7 @@ fn a_binding_that_gets_a_quota_is_noticed_by_its_shoots() {
 }
 
 #[test]
-fn a_deletion_that_fails_is_tried_again_and_one_that_was_done_is_not() {
+fn only_a_failed_deletion_is_retried() {
     for (code, reason, tries) in [(500, "InternalError", 2), (404, "NotFound", 1)] {
         let mut world = limited("2025-06-01T10:00:00Z", 2, &json!({}));
         world.start(only("shoot-quota"));

@@ -78,7 +78,7 @@ fn a_refused_request_is_retried() {
 }
 
 #[test]
-fn a_shoot_that_has_gone_meanwhile_is_left_alone() {
+fn a_shoot_deleted_meanwhile_is_not_retried() {
     let mut world = world("2025-06-02T12:11:00Z").with(shoot("Failed", RATE_LIMITS, 1));
     world.refuse("update shoots", apimachinery::Status::failure(404, "NotFound", "gone"));
     let pass = world.start(only("shoot-retry"));

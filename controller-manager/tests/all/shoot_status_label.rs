@@ -42,7 +42,7 @@ fn the_label_is_the_worst_of_conditions_and_last_operation() {
 }
 
 #[test]
-fn a_label_that_is_right_is_not_written_and_follows_the_status() {
+fn a_label_follows_the_status_and_is_written_once() {
     let mut labelled = shoot("Reconcile", "Succeeded", &["True"], 0);
     labelled.metadata.labels.insert("shoot.gardener.cloud/status".to_owned(), "healthy".to_owned());
     let mut world = world("2025-06-02T12:00:00Z").with(labelled);

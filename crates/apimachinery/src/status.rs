@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn several_field_errors_are_listed_in_brackets_with_one_cause_each() {
+    fn several_field_errors_have_one_cause_each() {
         let path = Path::new("spec").child("purpose");
         let one = FieldError::required(&path, "must be set");
         let two = FieldError::not_supported(&path, "x", &["a", "b"]);

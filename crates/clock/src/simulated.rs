@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_due_time_that_has_come_needs_no_timer() {
+    fn a_due_time_that_has_passed_needs_no_timer() {
         check(&[0], None, &[]);
         check(&[-1], None, &[]);
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn timers_of_one_instant_fire_one_at_a_time_in_order_of_creation() {
+    fn timers_of_one_instant_fire_in_order_of_creation() {
         let clock = SimulatedClock::new(start());
         let due = start() + TimeDelta::seconds(1);
         let woken = Arc::new(Mutex::new(Vec::new()));
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn advancing_stops_at_a_timer_and_never_goes_back() {
+    fn advancing_stops_at_timers_and_never_lowers_time() {
         let clock = SimulatedClock::new(start());
         let _sleep = clock.sleep_until(start() + TimeDelta::seconds(10), TimerClass::Calendar);
         for (to, stands) in [(5, 5), (3, 5), (10, 10), (20, 10)] {

@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_lease_of_its_name_is_that_of_the_process() {
+    fn the_process_follows_the_first_lease_of_its_name() {
         let mut own = Own { name: "a".to_owned(), uid: None };
         assert!(own.is("1"));
         assert!(own.is("1"));

@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_added_often_is_taken_once_in_order_of_arrival() {
+    fn a_key_added_often_is_taken_once() {
         let mut queue = Queue::default();
         for name in ["b", "a", "b", "c", "a"] {
             queue.add(key(name));
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_added_while_it_is_processed_is_taken_again_only_after_it_is_done() {
+    fn a_key_added_during_its_pass_is_taken_afterwards() {
         let mut queue = Queue::default();
         queue.add(key("a"));
         assert_eq!(take(&mut queue).as_deref(), Some("a"));
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_that_ask_for_the_present_instant_again_back_off() {
+    fn passes_requeued_at_the_present_instant_back_off() {
         let mut queue = Queue::default();
         queue.add(key("a"));
         assert_eq!(take(&mut queue).as_deref(), Some("a"));
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_that_has_come_makes_the_key_ready_at_once() {
+    fn a_past_instant_makes_the_key_ready_at_once() {
         let mut queue = Queue::default();
         queue.add(key("a"));
         take(&mut queue);
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_back_off_from_5_ms_doubling_to_1000_s_and_success_forgets_them() {
+    fn failures_back_off_from_5_ms_to_1000_s() {
         let delays: Vec<i64> = (1..=20).map(|failures| back_off(failures).num_milliseconds()).collect();
         assert_eq!(delays[..6], [5, 10, 20, 40, 80, 160]);
         assert_eq!(delays[16..], [327_680, 655_360, 1_000_000, 1_000_000]);
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_ends_the_back_off_early_and_keeps_the_count() {
+    fn a_change_ends_the_back_off_and_keeps_the_count() {
         let mut queue = Queue::default();
         queue.add(key("a"));
         take(&mut queue);
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_server_a_key_waits_on_the_wall_and_never_as_work() {
+    fn a_key_without_a_server_waits_on_wall_time() {
         let mut queue = Queue::default();
         queue.add(key("a"));
         take(&mut queue);
@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_cut_off_waits_on_landscape_time_only() {
+    fn a_key_behind_a_partition_waits_on_landscape_time() {
         let mut queue = Queue::default();
         for (failures, milliseconds) in [(1, 5), (2, 10), (3, 20)] {
             queue.add(key("a"));

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_read_before_anything_changes_and_the_watch_starts_at_their_snapshot() {
+    fn all_pages_are_read_before_the_watch_starts() {
         let (mut machine, changes) = recording();
         assert_eq!(machine.step(), list(500, ""));
         machine.page(page(&[("b", "2")], "9", "token"), &key_of);
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expired_version_means_a_new_list_that_finds_deletions_in_key_order() {
+    fn an_expired_version_causes_a_list_that_finds_deletions() {
         for reason in ["Expired", "Gone"] {
             let (mut machine, changes) = recording();
             machine.page(page(&[("a", "1"), ("c", "3"), ("d", "4")], "9", ""), &key_of);
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_expires_between_two_pages_starts_over_without_pages() {
+    fn a_list_that_expires_is_repeated_without_pages() {
         let (mut machine, changes) = recording();
         machine.page(page(&[("gone meanwhile", "1")], "9", "token"), &key_of);
         machine.failed(&refused("Expired"));
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_inside_the_process_is_no_failure_of_the_server() {
+    fn a_fault_inside_the_process_is_no_server_failure() {
         let (mut machine, _) = recording();
         machine.page(page(&[], "9", ""), &key_of);
         machine.ended();

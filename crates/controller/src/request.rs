@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_the_servers_status_or_what_the_code_means() {
+    fn a_refusal_has_the_servers_status_or_the_codes() {
         let status = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"shoots.core.gardener.cloud \"a\" not found","reason":"NotFound","details":{"name":"a"},"code":404}"#;
         check(404, status, "NotFound", "shoots.core.gardener.cloud \"a\" not found");
         check(404, "404 page not found\n", "NotFound", "the server could not find the requested resource");

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_older_version_says_the_same_in_other_words() {
+    fn the_older_version_converts_without_loss() {
         let selector = json!({"matchLabels": {"a": "b"}});
         let metrics = json!([
             use_of_cpu(50),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_that_cannot_be_read_say_nothing() {
+    fn unreadable_annotations_are_ignored() {
         let mut fields = map(json!({"metadata": {"annotations": {METRICS: "no JSON", BEHAVIOR: "1"}}, "spec": {}}));
         to_v2(&mut fields);
         assert_eq!(fields["spec"], json!({"behavior": 1}));

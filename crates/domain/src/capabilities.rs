@@ -209,7 +209,7 @@ architecture=amd64                           | architecture=amd64,amd64 => yes
 ";
 
     #[test]
-    fn type_and_image_fit_if_each_capability_has_a_common_value() {
+    fn type_and_image_share_a_value_of_each_capability() {
         let registered = definitions(REGISTERED);
         for row in FITS.lines().filter(|row| !row.is_empty()) {
             let (given, expected) = row.split_once("=>").expect("row has an arrow");
@@ -241,7 +241,7 @@ architecture=amd64                           | architecture=amd64,amd64 => yes
     }
 
     #[test]
-    fn architectures_come_from_flavors_then_from_what_is_registered() {
+    fn architectures_are_the_flavors_or_the_registered_ones() {
         let (both, one) = (definitions(REGISTERED), definitions("architecture=arm64"));
         let mut version = image("architecture=arm64; architecture=amd64; architecture=arm64");
         version.architectures = vec!["amd64".to_owned()];

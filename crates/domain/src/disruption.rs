@@ -50,7 +50,7 @@ mod tests {
     /// of the evicted pod; maxUnavailable: number of pods from that set that can be unavailable after the eviction. …
     /// When you specify the value as a percentage, Kubernetes rounds up".
     #[test]
-    fn budgets_count_what_controllers_want() {
+    fn budgets_count_the_desired_replicas_of_controllers() {
         let text = |text: &str| {
             let value = text.parse().map_or_else(|_| IntOrString::String(text.to_owned()), IntOrString::Int);
             (!text.is_empty()).then_some(value)

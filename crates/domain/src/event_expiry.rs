@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_kept_for_its_time_behind_its_last_write() {
+    fn an_event_expires_after_its_last_write() {
         let event = |name: &str, fields: Value| {
             let mut tree = fields;
             tree["metadata"]["name"] = json!(name);

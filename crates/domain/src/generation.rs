@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_on_a_gardenlet_counts_as_long_as_it_stands_there() {
+    fn an_operation_on_a_gardenlet_counts_while_annotated() {
         for (operation, raises, stays) in [
             ("reconcile", true, false),
             ("force-redeploy", true, true),

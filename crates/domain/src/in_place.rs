@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn scaled_and_relabelled_pools_are_not_pending_and_rotated_ones_are() {
+    fn only_rotated_pools_are_pending() {
         let before = shoot(&[], &[]);
         let worker = worker(&before, &["auto", "manual"]);
         let mut scaled = before.clone();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_waited_for_the_last_pool_goes_on() {
+    fn work_that_waited_for_the_last_pool_continues() {
         let phase = |shoot: &mut Shoot, phase: &str| {
             let authorities = CARotation { phase: phase.to_owned(), ..CARotation::default() };
             let rotation = ShootCredentialsRotation {

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_retried_until_a_code_or_twelve_hours_say_otherwise() {
+    fn errors_are_retried_until_a_code_or_twelve_hours() {
         #[track_caller]
         fn check(codes: &[&str], start: Option<Time>, state: &str, description: &str) {
             let verdict = verdict("Boom.", codes.iter().copied(), start, TimeDelta::hours(12), at(12));

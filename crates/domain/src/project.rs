@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn namespace_is_the_named_one_or_made_of_name_and_uid() {
+    fn the_namespace_is_named_or_built_from_name_and_uid() {
         let mut project = project();
         assert_eq!(namespace_name(&project), "garden-demo-b92fb");
         project.spec.namespace = Some("garden-own".to_owned());
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_made_for_a_project_go_with_it() {
+    fn created_namespaces_are_deleted_with_their_project() {
         let namespace = new_namespace(&project());
         assert!(!is_kept(&namespace));
         assert_eq!(adopt(&namespace, &project()), Ok(namespace.clone()));

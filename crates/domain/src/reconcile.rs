@@ -439,7 +439,7 @@ Reconcile  Succeeded  migrate  => Migrate
     }
 
     #[test]
-    fn own_sync_period_counts_where_it_is_respected_and_not_shorter() {
+    fn a_shoots_sync_period_counts_if_respected_and_longer() {
         let settings = GardenletSettings::default();
         let mut shoot = Shoot::default();
         let period = |shoot: &Shoot, settings: &GardenletSettings| sync_period(shoot, settings).num_minutes();

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn dns_records_come_from_the_internal_domain_and_the_default_domain_of_the_shoot() {
+    fn dns_records_need_internal_and_default_domains() {
         let mut shoot = shoot();
         shoot.spec.provider.workers.clear();
         shoot.spec.dns = Some(DNS { domain: Some("s.p.example.com".to_owned()), ..DNS::default() });
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_are_those_of_the_shoot_and_those_that_come_to_all() {
+    fn required_extensions_are_configured_or_global() {
         let registrations = [
             registration("a", "Extension/oidc+shoot"),
             registration("b", "Extension/audit+shoot Extension/seeds+seed"),
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extension_whose_library_is_too_new_is_judged_until_it_is_not() {
+    fn an_extension_with_a_newer_library_is_checked_again() {
         let mut installation = ControllerInstallation::default();
         "local".clone_into(&mut installation.spec.registration_ref.name);
         installation.spec.seed_ref = Some(ObjectReference { name: "a".to_owned(), ..ObjectReference::default() });

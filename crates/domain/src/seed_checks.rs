@@ -167,7 +167,7 @@ True True True True   | True True True False   => False SomeExtensionsProgressin
 ";
 
     #[test]
-    fn seeds_tell_what_is_wrong_with_their_extensions() {
+    fn seeds_report_failures_of_their_extensions() {
         for row in EXTENSIONS.lines().filter(|row| !row.is_empty()) {
             let (given, expected) = row.split_once("=>").expect("row has an arrow");
             let (a, b) = given.split_once('|').expect("two installations");
@@ -197,7 +197,7 @@ True True True True   | True True True False   => False SomeExtensionsProgressin
     }
 
     #[test]
-    fn buckets_are_told_of_once_there_was_one() {
+    fn buckets_are_reported_since_the_first_one() {
         let ready = |conditions: &[Condition], buckets: &[&BackupBucket]| {
             let checked = backup_buckets_ready(conditions, buckets, TimeDelta::zero(), time(0))?;
             Some((checked.condition.status.clone(), checked.condition.message.clone(), checked.condition))

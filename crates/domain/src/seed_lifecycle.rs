@@ -112,7 +112,7 @@ mod tests {
     ";
 
     #[test]
-    fn a_silent_gardenlet_makes_its_seed_unknown_and_then_its_shoots() {
+    fn an_unresponsive_gardenlet_makes_seed_and_shoots_unknown() {
         for row in ROWS.lines().map(str::trim).filter(|row| !row.is_empty()) {
             let (given, expected) = row.split_once("=>").expect("a row has an arrow");
             let words: Vec<&str> = given.split_whitespace().collect();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_knows_about_the_shoots_of_a_silent_gardenlet() {
+    fn shoots_of_an_unresponsive_gardenlet_are_unknown() {
         for (workers, expected) in [
             (
                 vec![Worker::default()],

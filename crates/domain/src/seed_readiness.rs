@@ -116,7 +116,7 @@ mod tests {
 
     /// Cases before and since 1.139.
     #[test]
-    fn an_operation_does_not_begin_on_a_seed_that_is_not_ready() {
+    fn no_operation_begins_on_an_unready_seed() {
         let refused = |release: u16, change: &dyn Fn(&mut Seed)| {
             let mut seed = Seed::default();
             (seed.metadata.generation, seed.status.observed_generation) = (2, 2);

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shoot_with_workers_has_all_components_that_need_no_setting() {
+    fn a_shoot_with_workers_has_all_unconditional_components() {
         let expected = [
             "etcd-main",
             "etcd-events",

@@ -323,7 +323,7 @@ mod tests {
 ";
 
     #[test]
-    fn effective_windows_end_a_quarter_of_an_hour_earlier_and_include_both_ends() {
+    fn effective_windows_end_15_minutes_earlier_inclusive() {
         for row in WINDOWS.lines().filter(|row| !row.is_empty()) {
             let cells: Vec<Vec<&str>> = row.split('|').map(|cell| cell.split_whitespace().collect()).collect();
             let window = Window::parse(cells[0][0], cells[0][1]).expect("window").effective();

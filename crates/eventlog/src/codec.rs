@@ -385,7 +385,7 @@ mod tests {
     use crate::conformance::{put, update};
 
     #[test]
-    fn an_append_comes_back_as_it_was() {
+    fn an_append_is_decoded_as_it_was() {
         let guards = vec![
             Guard::Key(Key::new("a", "b/c", "", "d"), Revision(300)),
             Guard::Collection("garden".into(), "example/things".into(), Revision(u64::MAX)),
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_comes_back_as_it_was_with_and_without_a_known_state() {
+    fn an_entry_is_decoded_as_it_was() {
         let (before, after) = (put("a", 1).object, put("a", 2).object);
         let Append { key, actor, time, .. } = put("a", 1);
         for previous in [None, Some((Revision(3), before.clone()))] {
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_come_back_as_they_were() {
+    fn errors_are_decoded_as_they_were() {
         let text = || "text".to_owned();
         let errors = [
             AppendError::Conflict { actual: None },

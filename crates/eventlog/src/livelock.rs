@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn one_object_may_be_written_64_times_and_4_times_more_for_every_other_that_changed() {
+    fn writes_of_an_object_are_bounded_by_other_changes() {
         check(0, 0, 64);
         check(1, 0, 68);
         check(10, 0, 104);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn creations_of_one_owner_are_bounded_and_those_of_clients_are_not() {
+    fn creations_of_an_owner_are_bounded_clients_are_not() {
         check_creations("u", "v1", 0, Some(10_000));
         check_creations("u", "", 0, Some(10_000));
         check_creations("u", "v1", 1, Some(100_000));

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_validator_tells_what_is_wrong() {
+    fn a_validator_reports_violations() {
         let r = Revision;
         check(0, "", Ok(()));
         check(0, "p0 e1 e2 p2 e3 p3 p4", Err(Violation::Gap(r(4))));

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_go_through_lists() {
+    fn paths_traverse_lists() {
         let mut tree = json!({"status": {"conditions": [{"type": "A", "t": 1}, {"type": "B", "t": 2}], "x": 1}});
         remove(&mut tree, &["status", "conditions[]", "t"]);
         remove(&mut tree, &["status", "x"]);

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_what_its_column_says() {
+    fn a_cell_is_read_by_its_column() {
         let now = "2026-01-01T01:00:00Z".parse().expect("an instant");
         let tree = json!({"n": 3, "b": true, "then": "2026-01-01T00:57:00Z", "list": []});
         let cell = |type_: &'static str, cell: Cell| cell_of(&tree, type_, cell, now);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_go_through_names_indices_and_filters() {
+    fn paths_have_names_indices_and_filters() {
         let tree = json!({"status": {"conditions": [{"type": "A", "status": "True"}], "x": [1, 2]}});
         assert_eq!(at(&tree, ".status.x[1]"), json!(2));
         assert_eq!(at(&tree, ".status.conditions[?(@.type==\"A\")].status"), json!("True"));

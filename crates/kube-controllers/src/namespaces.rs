@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_say_what_is_left_in_upstreams_words() {
+    fn conditions_name_the_remaining_objects_in_upstreams_words() {
         check(
             &Remaining::default(),
             true,

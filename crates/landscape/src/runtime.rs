@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_moves_from_timer_to_timer_up_to_the_limit() {
+    fn the_clock_moves_by_timers_up_to_the_limit() {
         let runtime = Runtime::new(start(), None);
         let seen = toy(&runtime, TimerClass::Calendar);
         assert_eq!(runtime.drive(Advance::Until(at(35)), std::future::pending::<()>()), None);

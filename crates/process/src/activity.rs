@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_of_open_watches_are_counted_however_they_are_cut() {
+    fn lines_of_watches_are_counted_across_chunks() {
         let text = Bytes::from_static(b"{\"type\":\"ADDED\"}\n{\"type\":\"BOOKMARK\"}\n{\"type\":\"DELETED\"}\n{");
         let activity = Activity::default();
         activity.number_from(70);

@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_standard_output_are_told_apart() {
+    fn lines_of_standard_output_are_distinguished() {
         let ready = Ready { program: "0.1.0".to_owned(), address: "127.0.0.1:4".to_owned() };
         let line = serde_json::to_string(&ready).expect("JSON");
         assert_eq!(ChildMessage::read(&line), Some(ChildMessage::Ready(ready)));

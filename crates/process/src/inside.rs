@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_ends_by_itself_or_when_it_is_asked_to() {
+    fn a_component_ends_by_itself_or_on_request() {
         with_thread(|starter, _| async move {
             let lines = Lines::default();
             let mut first =
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_ends_one_component_and_the_others_go_on() {
+    fn a_panic_ends_only_its_component() {
         with_thread(|starter, _| async move {
             let lines = Lines::default();
             let mut other = starter.start(component("other", &lines, |_, stop| async move {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_component_are_its_own_and_those_of_the_server_are_not() {
+    fn output_of_components_and_server_is_separate() {
         with_thread(|starter, _| async move {
             let lines = Lines::default();
             let start = |name: &str| {
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_that_occupies_the_thread_is_named_on_another_one() {
+    fn the_component_that_occupies_the_thread_is_named() {
         with_thread(|starter, _| async move {
             let lines = Lines::default();
             let polls = starter.polls().clone();

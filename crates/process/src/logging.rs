@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_and_formats_are_known_by_name() {
+    fn levels_and_formats_have_names() {
         assert_eq!((level(""), level("debug"), level("trace")), (Some(Level::INFO), Some(Level::DEBUG), None));
         assert_eq!((Format::named(""), Format::named("yaml")), (Some(Format::Json), None));
     }

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn message_of_a_panic_is_known() {
+    fn message_of_a_panic_is_returned() {
         let caught = |panics: fn()| text(&*std::panic::catch_unwind(panics).expect_err("it panics"));
         assert!(caught(|| panic!("on purpose")).starts_with("on purpose"));
         assert!(caught(|| panic!("on purpose, {}", 2)).starts_with("on purpose, 2"));

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_work_of_a_component_grows_with_its_polls_and_passes() {
+    fn work_of_a_component_counts_polls_and_passes() {
         let polls = Polls::default();
         let (a, b) = (polls.of("a").expect("a number"), polls.of("b").expect("a number"));
         a.count_pass();

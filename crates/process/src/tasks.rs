@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn message_of_a_panic_is_known() {
+    fn message_of_a_panic_is_returned() {
         run(async {
             let tasks = Tasks::new();
             tasks.restarting("toy", || async { panic!("on purpose") });

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn words_without_quotes_are_what_yaml_1_1_says() {
+    fn words_without_quotes_are_read_by_yaml_1_1() {
         check(
             "a: [1, -2, 1.5, yes, 'yes', \"no\", off, ~, 0755, '0755', 2015-01-01, 1:30]",
             json!({"a": [1, -2, 1.5, true, "yes", "no", false, null, 493, "0755", "2015-01-01", "1:30"]}),
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_may_go_on_further_left_than_their_block() {
+    fn brackets_may_continue_left_of_their_block() {
         check("a:\n  b: [yes,\n x, 'no', on: 1]\n", json!({"a": {"b": [true, "x", "no", {"true": 1}]}}));
         check(
             "a:\n  b: {\n\"x\": y,\n'y': 'n', <<: {n: 1}\n}\n",

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_taken_from_a_page_of_the_same_origin_only() {
+    fn a_form_is_accepted_from_the_same_origin_only() {
         for (entrance, given, expected) in [
             (Entrance::Loopback, &[("origin", "http://a.localhost:1")][..], true),
             (Entrance::Loopback, &[("origin", "http://A.localhost:1"), ("sec-fetch-site", "same-origin")], true),

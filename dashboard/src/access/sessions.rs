@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_too_many_sessions_goes() {
+    fn the_oldest_of_too_many_sessions_ends() {
         let (sessions, _wall) = sessions();
         let all: Vec<String> = (0..65).map(|_| sessions.begin(user("admin"))).collect();
         assert!(sessions.find(&all[0]).is_none());

@@ -25,7 +25,7 @@ async fn an_invalid_moment_gets_a_form_for_another() {
 }
 
 #[tokio::test]
-async fn a_moment_that_history_does_not_have_links_to_the_nearest() {
+async fn a_moment_without_history_links_to_the_nearest() {
     let log = log(10).await;
     log.compact(Revision(4)).await.expect("it is not in the future");
     let stage = Stage::with_log(landscape(), log);
@@ -46,7 +46,7 @@ async fn a_moment_that_history_does_not_have_links_to_the_nearest() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_was_not_there_then_says_when_it_came() {
+async fn the_page_of_a_later_cluster_shows_its_creation() {
     let mut api = landscape().with(SHOOTS, &[shoot("local", "1.26.4")]);
     let namespaced = SHOOTS.replace("/shoots", "/namespaces/garden-demo/shoots");
     for path in [SHOOTS.to_owned(), namespaced] {

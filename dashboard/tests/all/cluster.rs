@@ -20,7 +20,7 @@ async fn ask(stage: &Stage, fields: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_cluster_says_what_comes_of_its_versions_as_grave_as_it_is() {
+async fn consequences_of_a_clusters_versions_have_their_severity() {
     let soon = json!({ "version": "1.26.4", "classification": "deprecated", "expirationDate": "2023-07-28T00:00:00Z" });
     for (versions, auto, severity, said) in [
         (json!([{ "version": "1.26.5" }, { "version": "1.26.4" }]), true, "m-note", "updates it to 1.26.5"),
@@ -102,7 +102,7 @@ async fn an_operation_waits_for_the_next_maintenance() {
 }
 
 #[tokio::test]
-async fn a_manifest_is_replaced_once_it_was_seen_what_that_changes() {
+async fn a_manifest_is_replaced_after_its_changes_were_shown() {
     let mut api = landscape();
     let mut after = shoot("local", "1.26.4");
     after["spec"]["purpose"] = json!("testing");
@@ -123,7 +123,7 @@ async fn a_manifest_is_replaced_once_it_was_seen_what_that_changes() {
 }
 
 #[tokio::test]
-async fn a_refused_manifest_comes_back_as_it_was_typed() {
+async fn a_refused_manifest_is_kept_in_the_form() {
     let mut api = landscape();
     api.refusal = Some(failure(422, "Invalid", "Shoot is invalid: spec.region: Required value"));
     let stage = Stage::new(api);

@@ -22,7 +22,7 @@ fn command(text: &str) -> &str {
 }
 
 #[tokio::test]
-async fn the_foot_of_a_page_has_a_command_of_what_it_shows() {
+async fn the_foot_of_a_page_has_its_command() {
     let stage = Stage::with_log(old(), log(10).await);
     for page in PAGES {
         let now = stage.get(&format!("/dashboard/{page}")).await.text;
@@ -63,7 +63,7 @@ async fn present_pages_are_live_and_forms_keep_their_input() {
 }
 
 #[tokio::test]
-async fn beside_a_form_only_time_is_drawn_again() {
+async fn a_live_page_does_not_redraw_forms() {
     let stage = Stage::with_log(old(), log(10).await);
     for (path, expected) in [
         ("stream?page=/dashboard/create&only=time&region=clock:old&region=timebar:old", &["clock", "timebar"][..]),
@@ -90,7 +90,7 @@ async fn the_search_stays_at_the_moment_that_is_shown() {
 }
 
 #[tokio::test]
-async fn the_bar_says_moment_and_revision_and_what_is_to_come() {
+async fn the_bar_shows_moment_revision_and_future_changes() {
     let stage = Stage::with_log(old(), log(10).await);
     let text = stage.get("/dashboard/faults?at=5").await.text;
     for part in ["role=\"slider\"", "aria-valuetext=\"27 July 2023 19:04, revision 5\"", "kubernetes 1.26.4 of local"] {
@@ -110,7 +110,7 @@ async fn one_sign_stands_for_nothing_in_tables() {
 }
 
 #[tokio::test]
-async fn time_goes_to_what_the_command_goes_to() {
+async fn the_page_moves_time_as_the_command_does() {
     let stage = Stage::new(landscape());
     for (until, said) in [
         ("soon", "`soon` is no time as"),

@@ -157,7 +157,7 @@ fn selected(text: &str, id: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_latest_supported_version_is_preselected_and_an_expired_one_is_not_offered() {
+async fn the_latest_supported_version_is_preselected() {
     let stage = Stage::new(landscape());
     let text = stage.get("/dashboard/create").await.text;
     assert_eq!(selected(&text, "version"), "1.27.1");
@@ -181,7 +181,7 @@ async fn nothing_is_preselected_where_only_previews_and_deprecated_versions_are(
 }
 
 #[tokio::test]
-async fn a_refused_creation_shows_the_words_of_the_api_at_the_field() {
+async fn a_refused_creation_shows_the_apis_error_at_the_field() {
     let message =
         "shoots.core.gardener.cloud \"late\" is forbidden: spec.kubernetes.version: Unsupported value: \"1.26.4\"";
     let mut api = landscape();
@@ -239,7 +239,7 @@ async fn an_unknown_cluster_or_profile_names_the_nearest() {
 }
 
 #[tokio::test]
-async fn without_an_api_the_page_says_so() {
+async fn a_page_reports_a_missing_api() {
     let stage = Stage::new(Api::default());
     let answer = stage.get("/dashboard/clusters").await;
     assert_eq!(answer.code, 503);
@@ -250,7 +250,7 @@ async fn without_an_api_the_page_says_so() {
 }
 
 #[tokio::test]
-async fn a_change_of_a_version_is_looked_at_before_it_is_sent() {
+async fn a_change_of_a_version_is_previewed() {
     let stage = Stage::new(landscape());
     let form = "profile=local&version=kubernetes/1.26.4&classification=same&expires=none&back=/dashboard/versions";
     let answer = stage.post("versions", &format!("{form}&step=look")).await;
@@ -263,7 +263,7 @@ async fn a_change_of_a_version_is_looked_at_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_as_it_was_is_not_sent_again() {
+async fn an_unchanged_page_is_not_sent_again() {
     let stage = Stage::new(landscape());
     let answer = stage.get("/dashboard/clusters").await;
     let tag = answer.headers["etag"].to_str().expect("text").to_owned();
@@ -316,7 +316,7 @@ async fn a_what_if_links_to_the_panel_that_applies_it() {
 }
 
 #[tokio::test]
-async fn time_goes_step_by_step() {
+async fn time_moves_step_by_step() {
     let stage = Stage::new(landscape());
     for (form, said) in [
         ("goal=1h&pause=5001", "pause: milliseconds, a whole number from 0 to 5000"),
@@ -397,7 +397,7 @@ fn region(text: &str, id: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_large_landscape_is_shown_from_the_log_as_a_small_one_is_from_the_api() {
+async fn pages_from_log_and_api_are_equal() {
     let shoots = many();
     let log = MemoryLog::new();
     for (number, shoot) in shoots.iter().enumerate() {
@@ -491,7 +491,7 @@ async fn a_long_page_is_compressed_for_clients_that_accept_gzip() {
 }
 
 #[tokio::test]
-async fn a_forecast_begins_with_its_question_and_goes_on_with_the_answer() {
+async fn a_forecast_page_is_sent_in_two_parts() {
     let stage = Stage::new(landscape());
     let request = stage.request("GET", "/dashboard/forecast?until=30d").body(axum::body::Body::empty());
     let response = stage.dashboard.answer(Entrance::Loopback, request.expect("a request")).await;
@@ -569,7 +569,7 @@ async fn users_of_each_version_move_or_stay_and_why() {
 }
 
 #[tokio::test]
-async fn a_version_with_a_date_says_where_it_is_forced_to_before_it_is_created() {
+async fn a_new_version_shows_its_forced_target() {
     let stage = Stage::new(landscape());
     let page = async |query: &str| stage.get(&format!("/dashboard/create?version=1.26.4{query}")).await.text;
     let text = page("&begin=090000%2B0000&end=100000%2B0000").await;
@@ -584,7 +584,7 @@ async fn a_version_with_a_date_says_where_it_is_forced_to_before_it_is_created()
 }
 
 #[tokio::test]
-async fn the_forecast_without_what_ifs_has_the_same_time_and_user() {
+async fn a_forecast_without_assumptions_has_the_same_time_and_user() {
     let stage = Stage::new(landscape());
     let forced = async |query: &str| {
         let text = stage.get(&format!("/dashboard/forecast?{query}")).await.text;
@@ -603,7 +603,7 @@ async fn the_forecast_without_what_ifs_has_the_same_time_and_user() {
 }
 
 #[tokio::test]
-async fn a_part_of_the_list_comes_without_the_page_around_it() {
+async fn a_part_of_the_list_is_sent_alone() {
     let shoots: Vec<_> = (0..450).map(|number| shoot(&format!("s{number:03}"), "1.27.1")).collect();
     let stage = Stage::new(landscape().with(SHOOTS, &shoots));
     for (query, rows) in [("windows=2", 100), ("page=9", 50), ("filter=s00", 10), ("filter=nothing", 0)] {

@@ -9,7 +9,7 @@ use http::Request;
 use crate::support::{HOST, Stage, landscape};
 
 #[tokio::test]
-async fn every_answer_has_the_headers_of_a_page_that_loads_nothing_from_elsewhere() {
+async fn every_response_has_the_security_headers() {
     let stage = Stage::new(landscape());
     for path in ["/dashboard/clusters", "/dashboard/nothing", "/dashboard/login?code=x", "/dashboard/"] {
         let answer = stage.get(path).await;
@@ -67,7 +67,7 @@ async fn a_link_logs_in_once() {
 }
 
 #[tokio::test]
-async fn a_link_that_another_document_opens_leads_on_from_a_page_of_its_own() {
+async fn a_foreign_link_opens_an_intermediate_page() {
     let stage = Stage::new(landscape());
     let code = stage.dashboard.sessions().code(administrator());
     let request = Request::get(format!("/dashboard/login?code={code}")).header("host", HOST);
@@ -130,7 +130,7 @@ async fn logging_out_ends_the_session() {
 }
 
 #[tokio::test]
-async fn a_form_goes_back_to_a_page_of_ours_only() {
+async fn a_form_redirects_to_pages_of_ours_only() {
     let stage = Stage::new(landscape());
     for back in ["https://evil.example/", "//evil.example/", "/elsewhere"] {
         let answer = stage.post("scheme", &format!("scheme=dark&back={back}")).await;

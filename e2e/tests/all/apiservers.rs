@@ -282,7 +282,7 @@ fn a_watch_ends_with_its_instance_and_is_resumed() {
 }
 
 #[test]
-fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
+fn a_version_out_of_skew_crash_loops() {
     let sandbox = sandbox("out-of-skew");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());

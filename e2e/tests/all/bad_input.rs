@@ -108,7 +108,7 @@ fn flags_that_contradict_a_landscape_are_refused() {
 }
 
 #[test]
-fn two_landscapes_live_side_by_side() {
+fn two_landscapes_run_side_by_side() {
     let sandbox = sandbox("side-by-side");
     sandbox.terrarium(&["up", "--landscape", "east", "--seed", "5"]);
     sandbox.terrarium(&["up", "--landscape", "west", "--seeds", "2"]);
@@ -138,7 +138,7 @@ fn two_landscapes_live_side_by_side() {
 }
 
 #[test]
-fn an_ephemeral_landscape_is_gone_with_its_owner() {
+fn an_ephemeral_landscape_is_removed_with_its_owner() {
     let sandbox = sandbox("ephemeral");
     let mut owner = std::process::Command::new("sleep").arg("1000").spawn().expect("every system has sleep");
     let pid = owner.id().to_string();

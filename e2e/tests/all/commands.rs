@@ -33,7 +33,7 @@ fn tokens_of_service_accounts_work_with_kubectl() {
 }
 
 #[test]
-fn status_says_what_there_is() {
+fn status_shows_components_and_objects() {
     let sandbox = sandbox("status");
     let up = sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     in_order(

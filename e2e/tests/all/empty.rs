@@ -72,7 +72,7 @@ fn every_command_has_an_empty_form() {
 }
 
 #[test]
-fn nothing_is_shown_in_the_form_that_is_asked_for() {
+fn empty_results_have_the_requested_form() {
     let sandbox = sandbox("empty-forms");
     let check = |(command, words, empty): &(&str, &[&str], Empty)| {
         let own: Vec<&str> = command.split(' ').collect();

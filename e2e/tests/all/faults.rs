@@ -116,7 +116,7 @@ fn of_pod(sandbox: &Sandbox, component: &str, path: &str) -> String {
 }
 
 #[test]
-fn a_component_crashes_as_often_as_it_is_told() {
+fn a_fault_crashes_a_component_as_often_as_configured() {
     let sandbox = sandbox("fault-crash");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
     for (words, what, hint) in [
@@ -159,7 +159,7 @@ fn a_component_crashes_as_often_as_it_is_told() {
 }
 
 #[test]
-fn a_component_that_is_cut_off_goes_on_when_the_fault_is_cleared() {
+fn an_isolated_component_continues_after_the_fault() {
     let sandbox = sandbox("fault-partition").with_components("processes");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);

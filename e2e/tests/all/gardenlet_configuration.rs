@@ -34,7 +34,7 @@ impl Local<'_> {
 }
 
 #[test]
-fn gardenlet_reconciles_as_often_as_operator_and_owner_say() {
+fn gardenlet_reconciles_at_the_configured_interval() {
     let sandbox = sandbox("gardenlet-configuration");
     // Its ConfigMap belongs to its operator if no Gardenlet defines its content.
     let up = ["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped", "--operator=false"];

@@ -9,7 +9,7 @@ use crate::support::{in_order, manifest, sandbox};
 const SHOOT: &str = "Shoot/garden-demo/local";
 
 #[test]
-fn history_is_readable_and_the_past_can_be_asked() {
+fn history_and_past_states_are_readable() {
     let sandbox = sandbox("history");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     create_a_shoot(&sandbox, Kubectl::Newest);

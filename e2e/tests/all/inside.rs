@@ -210,7 +210,7 @@ fn session(sandbox: &Sandbox) -> Vec<Value> {
 
 /// Two concurrent sessions, which compete for the processors, and a third one alone.
 #[test]
-fn a_session_of_a_user_has_the_same_log_each_time() {
+fn repeated_sessions_have_the_same_log() {
     let sandboxes = ["a", "b", "c"].map(|name| sandbox(&format!("inside-again-{name}")).with_components("inside"));
     let [a, b, c] = &sandboxes;
     let (first, second) = std::thread::scope(|scope| {

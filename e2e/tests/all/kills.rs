@@ -242,7 +242,7 @@ fn killed_landscapes_lose_nothing_and_start_again_at_once() {
 }
 
 #[test]
-fn killed_landscapes_of_one_process_lose_nothing_and_start_again_at_once() {
+fn killed_landscapes_inside_lose_nothing() {
     killed_landscapes_lose_nothing(&sandbox("kills-inside").with_components("inside"));
 }
 

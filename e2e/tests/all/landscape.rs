@@ -19,7 +19,7 @@ use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 use crate::support::{in_order, manifest, sandbox};
 
 #[test]
-fn the_demo_tells_the_requirements_story() {
+fn the_demo_has_the_steps_of_the_requirements() {
     let sandbox = sandbox("demo");
     let output = sandbox.terrarium(&["up", "--demo"]);
     in_order(
@@ -56,7 +56,7 @@ fn the_demo_tells_the_requirements_story() {
 }
 
 #[test]
-fn a_landscape_reports_the_version_that_it_was_given() {
+fn a_landscape_reports_its_version() {
     let sandbox = sandbox("kubernetes-version");
     sandbox.terrarium(&["up", "--kubernetes-version", "v1.30.4", "--start-time", "2023-07-27T20:00:00Z"]);
     for cluster in ["runtime", "garden", "seed-local"] {
@@ -264,7 +264,7 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
 
 /// Each other demo in a landscape of its own, and flags that contradict one.
 #[test]
-fn other_demos_tell_their_stories() {
+fn other_demos_have_their_steps() {
     let sandbox = sandbox("demos");
     let list = sandbox.terrarium(&["up", "--demo=list"]);
     let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
@@ -327,7 +327,7 @@ fn other_demos_tell_their_stories() {
 }
 
 #[test]
-fn webhooks_are_asked() {
+fn webhooks_are_called() {
     let sandbox = sandbox("webhooks");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
@@ -409,7 +409,7 @@ fn webhook(request: Request) -> ResponseFuture {
 
 /// Every instance of gardener-apiserver calls webhooks for Gardener's kinds, at a URL and through a Service.
 #[test]
-fn webhooks_are_asked_about_shoots_by_every_instance() {
+fn webhooks_are_called_for_shoots_by_every_instance() {
     let sandbox = sandbox("webhooks-shoots");
     sandbox.terrarium(&["up", "--preset", "demo", "--clock", "stepped"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
@@ -481,7 +481,7 @@ fn webhooks_are_asked_about_shoots_by_every_instance() {
 
 /// A missing gardenlet is detected; nodes need no gardenlet; all conditions are met when it is back.
 #[test]
-fn a_gardenlet_that_is_gone_is_noticed() {
+fn a_stopped_gardenlet_is_noticed() {
     let sandbox = sandbox("gone-gardenlet");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);

@@ -61,7 +61,7 @@ fn up_while_the_host_stops_waits_for_its_end() {
 
 /// Concurrent commands that create a landscape find the same one, and none removes the files of another.
 #[test]
-fn commands_that_make_a_landscape_at_once_find_the_same_one() {
+fn concurrent_commands_create_one_landscape() {
     let sandbox = sandbox("at-once");
     for round in 0..2 {
         let words = ["up", "--log", "memory", "--start-time", "2023-07-27T20:00:00Z"];

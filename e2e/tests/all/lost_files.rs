@@ -51,7 +51,7 @@ fn a_lost_journal_is_refused_until_discarded() {
 
 /// `landscape.json` is written again from the log; a folder that only looks like a landscape's is foreign.
 #[test]
-fn a_lost_file_of_creation_parameters_is_found_in_the_log() {
+fn lost_creation_parameters_are_read_from_the_log() {
     let sandbox = sandbox("lost-parameters");
     sandbox.terrarium(&["up", "--seed", "5"]);
     sandbox.terrarium(&["down"]);
@@ -72,7 +72,7 @@ fn a_lost_file_of_creation_parameters_is_found_in_the_log() {
 }
 
 #[test]
-fn lost_keys_are_refused_until_new_ones_are_asked_for() {
+fn lost_keys_are_an_error_until_new_ones_are_requested() {
     let sandbox = sandbox("lost-keys");
     sandbox.terrarium(&["up", "--seed", "5"]);
     sandbox.terrarium(&["down"]);

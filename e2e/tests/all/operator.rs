@@ -218,7 +218,7 @@ fn an_operator_that_must_not_run_does_no_harm() {
 }
 
 #[test]
-fn a_roll_out_that_fails_says_why_and_goes_on_when_it_is_mended() {
+fn a_failed_roll_out_has_a_reason_and_continues() {
     let sandbox = sandbox("operator-mended");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let it = Operated(&sandbox);

@@ -29,7 +29,7 @@ fn version(sandbox: &Sandbox, seed: &str) -> String {
 }
 
 #[test]
-fn a_seed_comes_by_a_gardenlet_or_by_a_shoot_and_follows_updates() {
+fn seeds_are_added_by_gardenlets_or_managed_seeds() {
     let sandbox = sandbox("seeds");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| garden(&sandbox, words);

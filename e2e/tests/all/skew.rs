@@ -141,7 +141,7 @@ fn every_component_starts_if_enforcement_only_warns() {
 }
 
 #[test]
-fn an_older_version_comes_back_where_downgrades_are_allowed() {
+fn an_older_version_starts_if_downgrades_are_allowed() {
     let sandbox = sandbox("skew-downgrade");
     // A restarted operator would revert the image, maybe before the older version has started.
     let words = ["up", "--start-time", "2023-07-27T20:00:00Z", "--allow-downgrade", "--operator=false"];

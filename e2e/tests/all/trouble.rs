@@ -74,7 +74,7 @@ fn a_dump_explains_a_landscape_and_holds_no_secret() {
 }
 
 #[test]
-fn the_doctor_finds_what_is_wrong_and_repairs_what_can_be() {
+fn the_doctor_finds_and_repairs_damage() {
     let sandbox = sandbox("doctor");
     in_order(&sandbox.terrarium(&["doctor"]), &["descriptors", "there is no landscape in"]);
     sandbox.terrarium(&["up"]);
@@ -216,7 +216,7 @@ fn words_of_a_landscape_are_explained() {
 
 /// Forms of a Shoot's and a component's name.
 #[test]
-fn one_address_of_a_shoot_goes_everywhere() {
+fn one_address_of_a_shoot_is_used_everywhere() {
     let sandbox = sandbox("addresses");
     sandbox.terrarium(&["up", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
@@ -306,7 +306,7 @@ fn answers_are_records_of_json_and_yaml() {
 }
 
 #[test]
-fn processes_are_heard_with_both_times() {
+fn lines_of_processes_have_both_times() {
     let sandbox = sandbox("logs");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let patch =

@@ -158,7 +158,7 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
 }
 
 #[test]
-fn an_upgrade_that_is_stopped_goes_on_where_it_was() {
+fn a_stopped_upgrade_continues() {
     let sandbox = sandbox("upgrade-stopped");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--operator=false"]);
     // There is no input: it stops before the first component.
@@ -345,7 +345,7 @@ fn a_start_ends_with_the_component_that_is_refused() {
 
 /// Gardenlets and Seeds are served by gardener-apiserver alone.
 #[test]
-fn an_upgrade_without_a_gardener_apiserver_tells_why() {
+fn an_upgrade_without_a_gardener_apiserver_has_a_reason() {
     let sandbox = sandbox("upgrade-silent");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--operator=false"]);
     let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
@@ -375,7 +375,7 @@ fn an_upgrade_without_a_gardener_apiserver_tells_why() {
 
 /// An image of no component is not found; a component that no Deployment starts is reported and prevents the end of an upgrade.
 #[test]
-fn an_upgrade_is_not_over_while_a_component_is_not_started() {
+fn an_upgrade_waits_for_every_component() {
     let sandbox = sandbox("upgrade-absent");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--operator=false"]);
     let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());

@@ -68,7 +68,7 @@ fn a_shoot_of_another_seed_is_not_judged() {
 }
 
 #[test]
-fn missing_components_make_a_condition_progress_until_its_threshold_and_fail_then() {
+fn missing_components_fail_a_condition_after_its_threshold() {
     let mut healthy = empty();
     healthy.status.conditions = serde_json::from_value(json!([{"type": "ControlPlaneHealthy", "status": "True",
         "reason": "ControlPlaneRunning", "message": "ok", "lastTransitionTime": "2025-06-02T11:59:00Z",

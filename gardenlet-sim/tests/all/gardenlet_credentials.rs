@@ -56,7 +56,7 @@ fn the_bundles_of_cluster_and_kubelet_are_there_for_users() {
 }
 
 #[test]
-fn nodes_have_a_key_pair_unless_the_shoot_has_no_access_by_ssh() {
+fn nodes_have_a_key_pair_unless_ssh_is_disabled() {
     let pair: Secret = started(own()).get(NAMESPACE, "s.ssh-keypair").expect("it is there");
     assert_eq!(pair.data.keys().collect::<Vec<_>>(), ["id_rsa", "id_rsa.pub"]);
     let mut closed = own();

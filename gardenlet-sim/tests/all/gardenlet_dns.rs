@@ -70,7 +70,7 @@ fn external() -> [(Value, Option<(&'static str, &'static str)>); 4] {
 }
 
 #[test]
-fn a_shoot_has_an_external_record_if_gardener_manages_its_domain() {
+fn managed_domains_have_an_external_record() {
     for (dns, expected) in external() {
         let world = published(dns.clone());
         let found = record(&world, "external").map(|record| (record.spec.name, record.spec.r#type));
@@ -80,7 +80,7 @@ fn a_shoot_has_an_external_record_if_gardener_manages_its_domain() {
 }
 
 #[test]
-fn the_records_of_a_shoot_publish_one_address_of_the_seed() {
+fn records_of_a_shoot_have_one_address() {
     let world = published(json!({"domain": "s.dev.example.com"}));
     let values = |suffix: &str| record(&world, suffix).expect("there is one").spec.values;
     assert_eq!(values("internal"), values("external"));

@@ -62,7 +62,7 @@ const CASES: &[(&[&str], &[&str], &[&str])] =
     &[(&["a"], &["a"], &[]), (&["a"], &[], &["a"]), (&["a", "b"], &["a"], &["b"]), (&["a", "b"], &["a", "b"], &[])];
 
 #[test]
-fn a_pool_leaves_the_status_when_its_worker_has_reached_its_hash() {
+fn a_pool_is_removed_from_the_status_at_its_hash() {
     for (pools, reached, expected) in CASES {
         let own = waiting(pools);
         let worker = worker(&own, reached);
@@ -74,7 +74,7 @@ fn a_pool_leaves_the_status_when_its_worker_has_reached_its_hash() {
 }
 
 #[test]
-fn a_worker_that_reaches_the_hash_later_ends_the_wait_then() {
+fn a_worker_that_reaches_the_hash_ends_the_wait() {
     let own = waiting(&["a"]);
     let (before, after) = (worker(&own, &[]), worker(&own, &["a"]));
     let mut world = world().with(project()).with(own).with_in(SEED, before);

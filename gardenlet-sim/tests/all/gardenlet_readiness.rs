@@ -29,7 +29,7 @@ fn deployment(world: &World, cluster: &str, name: &str) -> Deployment {
 }
 
 #[test]
-fn a_component_becomes_ready_with_all_its_replicas_and_not_at_once() {
+fn components_become_ready_after_a_time() {
     let mut world = world().with_in(SEED, scheduler());
     start_gardenlet(&mut world);
     world.advance_to(SOON);
@@ -57,7 +57,7 @@ fn a_changed_generation_becomes_ready_again() {
 }
 
 #[test]
-fn workload_of_users_and_of_other_seeds_stays_as_it_is() {
+fn foreign_workload_is_not_changed() {
     let mut world = world()
         .with_in(SEED, workload::<Deployment>(TECHNICAL_ID, "users", false, &json!({ "replicas": 1 })))
         .with_in("seed--other", scheduler());

@@ -67,7 +67,7 @@ fn a_registration_that_is_refused_ends_gardenlet_with_the_reason() {
 
 /// GardenletReady follows a renewal: `Unknown`, since the Lease is missing or old, is taken back only with a current one.
 #[test]
-fn a_gardenlet_that_is_said_to_be_silent_renews_its_lease_first() {
+fn an_unknown_gardenlet_renews_its_lease_first() {
     for lost in [true, false] {
         let mut world = world();
         start_gardenlet(&mut world);

@@ -53,7 +53,7 @@ fn gardenlet_deploys_the_version_that_its_object_names() {
 }
 
 #[test]
-fn a_chart_without_a_version_is_said_and_changes_nothing() {
+fn a_chart_without_a_version_is_reported() {
     let mut world = world().with(wanted("local", "charts/gardenlet"));
     start_gardenlet_with_pods(&mut world);
     let pass = world.advance_to(SOON);

@@ -111,7 +111,7 @@ fn stopped(version: &str) -> World {
 }
 
 #[test]
-fn emergency_stop_of_the_seed_keeps_its_shoots_from_being_reconciled() {
+fn an_emergency_stop_suspends_reconciliations() {
     for (version, status) in [("v1.126.0", "False"), ("v1.127.0", "True"), ("v1.149.0", "True")] {
         let mut world = stopped(version);
         assert_eq!(told(&world).as_deref(), Some(status), "{version}");
@@ -149,7 +149,7 @@ fn emergency_stop_keeps_a_shoot_from_being_deleted() {
 }
 
 #[test]
-fn releases_before_126_do_not_know_the_emergency_stop() {
+fn releases_before_126_have_no_emergency_stop() {
     let world = stopped("v1.125.0");
     assert_eq!(told(&world), None);
     assert_eq!(last_operation(&world), Some(("Create".to_owned(), "Processing".to_owned())));

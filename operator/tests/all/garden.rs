@@ -23,7 +23,7 @@ fn a_new_garden_gets_the_finalizer_and_a_running_operation() {
 }
 
 #[test]
-fn the_apiserver_comes_first_and_the_others_when_it_is_ready() {
+fn the_apiserver_is_deployed_first() {
     let mut world = world().with_in("runtime", garden());
     start(&mut world);
     assert_eq!(deployments(&world), ["gardener-apiserver"]);
@@ -59,7 +59,7 @@ fn a_killed_operator_continues_where_it_stopped() {
 }
 
 #[test]
-fn a_change_of_the_spec_or_a_request_begins_a_new_operation() {
+fn changes_and_requests_begin_an_operation() {
     let mut world = world().with_in("runtime", garden());
     start(&mut world);
     roll_out(&mut world);

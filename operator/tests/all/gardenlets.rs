@@ -47,7 +47,7 @@ fn image(world: &World) -> Option<String> {
 }
 
 #[test]
-fn a_gardenlet_without_a_seed_is_deployed_once_the_garden_is_reconciled() {
+fn gardenlets_without_a_seed_are_deployed_after_the_garden() {
     let mut world = world().with_in("runtime", garden()).with(gardenlet("charts/gardenlet:v1.119.2"));
     start(&mut world);
     assert_eq!((image(&world), registered(&world)), (None, None), "nothing is deployed before");
@@ -80,7 +80,7 @@ fn a_registered_gardenlet_is_redeployed_only_on_request() {
 }
 
 #[test]
-fn a_chart_without_a_version_is_an_error_of_the_gardenlet() {
+fn a_chart_without_a_version_is_an_error() {
     let mut world = world().with_in("runtime", garden()).with(gardenlet("charts/gardenlet"));
     start(&mut world);
     roll_out(&mut world);
@@ -91,7 +91,7 @@ fn a_chart_without_a_version_is_an_error_of_the_gardenlet() {
 }
 
 #[test]
-fn gardenlets_that_follow_are_given_the_operators_version_after_the_garden() {
+fn following_gardenlets_get_the_operators_version_last() {
     let mut follows = gardenlet("charts/gardenlet:v1.119.2");
     follows.metadata.labels.insert(label::AUTO_UPDATE_GARDENLET.to_owned(), "true".to_owned());
     let mut stays = gardenlet("charts/gardenlet:v1.119.2");

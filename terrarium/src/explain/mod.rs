@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_is_there_once_and_says_everything() {
+    fn every_word_is_complete_and_unique() {
         let mut names: Vec<String> =
             words().flat_map(|word| word.names).map(|name| name.to_ascii_lowercase()).collect();
         let count = names.len();
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_not_emulated_say_so() {
+    fn unemulated_fields_are_marked() {
         for row in api::catalogue::UNEMULATED {
             let paths = row.paths.iter().filter(|path| !path.ends_with('*') && path.contains('.'));
             for path in

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_say_which_landscape_where_that_must_be_said() {
+    fn hints_name_the_landscape_if_necessary() {
         let hint = |landscape: &str, data_dir: Option<&str>| {
             let data_dir = data_dir.map(PathBuf::from);
             let data_dir_env = Some(PathBuf::from("/of/the/environment"));

@@ -269,7 +269,7 @@ fn check(name: &str, page: &str) {
 }
 
 #[test]
-fn pages_of_the_reference_say_what_the_program_says() {
+fn pages_of_the_reference_match_the_program() {
     check("commands.md", &commands());
     check("faults.md", &faults());
     check("words.md", &words());

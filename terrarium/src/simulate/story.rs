@@ -621,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_with_a_life_cycle_has_the_stage_of_the_instant() {
+    fn a_version_has_the_stage_of_the_instant() {
         let entry = |stages: serde_json::Value| -> api::core::ExpirableVersion {
             let tree = serde_json::json!({ "version": "1.35.4", "lifecycle": stages });
             serde_json::from_value(tree).expect("a version")

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_tests_scripts_and_modules_are_known() {
+    fn names_of_tests_scripts_and_modules_exist() {
         check("`a_test_of_this`, `another`, script `roll_out_surge`, `domain::drain`, `…_surge` of `eventlog`", &[]);
         check("`a_test_of_that`", &["f.md:3: there is no test, script or module `a_test_of_that`"]);
         check("`domain::rain`", &["f.md:3: there is no test, script or module `domain::rain`"]);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_example_is_a_block_of_code_that_runs_above_its_item() {
+    fn an_example_is_a_tested_code_block() {
         let with =
             |fence: &str| format!("/// A.\n///\n/// ```{fence}\n/// a();\n/// ```\n#[derive(Debug)]\npub struct A;\n");
         assert!(has_example(&with(""), "pub struct A"));

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_side_of_or_and_both_of_and_must_be_allowed() {
+    fn licence_expressions_are_evaluated() {
         let licences = ["MIT", "Apache-2.0", "ISC", "Apache-2.0 WITH LLVM-exception"].map(str::to_owned).to_vec();
         let rules = Rules { licences, ..Rules::default() };
         for (expression, allowed) in [
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_says_licences_crates_and_features() {
+    fn deny_toml_has_licences_crates_and_features() {
         let file = "[licenses]\nallow = [\"MIT\"]\n[bans]\ndeny = [{ crate = \"a\", reason = \"b\" }]\n\
                     [[bans.features]]\ncrate = \"c\"\ndeny = [\"d\"]\nreason = \"e\"\n";
         let ban = |name: &str, feature: Option<&str>, reason: &str| Ban {

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_or_file_of_tests_does_not_end_the_search() {
+    fn test_helpers_do_not_end_the_search() {
         for above in ["#[cfg(test)]\nmod tests;\n", "#[cfg(test)]\nfn helper() {}\n"] {
             let source = format!("{above}f(\"gardener.cloud/operation\");\n");
             let expected = "scheduler/src/lib.rs:3: \"gardener.cloud/operation\" is written out: use its constant of `api::constants`, or add one";
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_are_told_from_what_looks_like_them() {
+    fn literals_are_distinguished_from_similar_code() {
         let source =
             r##"f('"', '\'', '\\', "a\"b", 'x: loop {}, r"c", r#"d"e"#, br"f", for"g", &'static str, "h\\", 'ä', "")"##;
         let found: Vec<&str> = literals(source).into_iter().map(|(_, literal)| literal).collect();

@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_is_ready_when_its_conditions_say_so() {
+    fn a_seed_is_ready_when_all_its_conditions_are_true() {
         let ready = ("GardenletReady", "True");
         check(seed_status, &conditions(&[ready, ("ExtensionsReady", "True")]), "Ready");
         check(seed_status, &conditions(&[ready, ("ExtensionsReady", "Progressing")]), "Ready");

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_served_where_they_live() {
+    fn rows_are_served_in_their_cluster() {
         let served = |cluster, group, version, plural| serves(cluster, find(group, version, plural).expect("a row"));
         assert!(served("garden", "core.gardener.cloud", "v1beta1", "shoots"));
         assert!(!served("seed--a", "core.gardener.cloud", "v1beta1", "shoots"));

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn init_containers_come_first() {
+    fn init_containers_are_counted_first() {
         let with = |init: Value, policy: Value| {
             let mut pod = pod(json!([]));
             pod["spec"]["initContainers"] = json!([{"name": "i", "restartPolicy": policy}, {"name": "j"}]);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_shows_its_claim_and_a_class_whether_it_is_default() {
+    fn volumes_show_their_claim_and_classes_the_default() {
         assert_eq!(claim(&json!({"spec": {}})), "");
         assert_eq!(claim(&json!({"spec": {"claimRef": {"namespace": "n", "name": "c"}}})), "n/c");
         let mut class = json!({"metadata": {"name": "x"}});

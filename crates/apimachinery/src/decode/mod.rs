@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn of_kinds_without_types_duplicates_are_told_wherever_they_are() {
+    fn duplicates_in_untyped_kinds_are_reported_at_every_depth() {
         let text = br#"{"a": {"x": 1, "x": 2, "l": [{"y": 1, "y": 2}]}, "x": 1}"#;
         let judged = json_without_types(text, &Node::Raw).expect("JSON");
         assert_eq!(judged.strict, [r#"duplicate field "a.x""#, r#"duplicate field "a.l[0].y""#]);

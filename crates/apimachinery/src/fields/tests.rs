@@ -191,7 +191,7 @@ fn items_are_in_the_order_of_the_configuration() {
 }
 
 #[test]
-fn a_field_of_another_manager_is_a_conflict_if_its_value_would_change() {
+fn changing_the_field_of_another_manager_is_a_conflict() {
     let mut world = World::new();
     world.apply("one", json!({"purpose": "test", "size": 1, "atomic": ["a"]}));
     let error = world.apply_with("two", &json!({"purpose": "prod"}), false);

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_trees_are_sorted_and_a_mark_that_is_no_json_is_a_text() {
+    fn trees_are_sorted_and_invalid_json_is_a_text() {
         let of = |value: Value| serde_json::from_value::<RawExtension>(value).expect("any").0.text().to_owned();
         assert_eq!(of(json!({"b": 1, "a": {"d": 1, "c": 2}})), r#"{"a":{"c":2,"d":1},"b":1}"#);
         assert_eq!(of(json!("\0raw:{")), r#""\u0000raw:{""#);

@@ -104,7 +104,7 @@ fn a_duplicate_list_or_map_holds_the_last_value() {
 }
 
 #[test]
-fn a_value_of_a_wrong_type_is_refused_with_its_field() {
+fn a_value_of_a_wrong_type_is_refused() {
     for (given, expected) in [
         (r#"{"flag":1}"#, "field `flag`: invalid type: number `1`, expected a boolean"),
         (r#"{"inner":{"name":true}}"#, "field `name`: invalid type: boolean `true`, expected a string"),

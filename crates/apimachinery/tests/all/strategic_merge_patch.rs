@@ -134,7 +134,7 @@ fn lists_without_a_strategy_are_replaced() {
 }
 
 #[test]
-fn maps_merge_unless_directives_say_otherwise() {
+fn maps_merge_except_by_directive() {
     check(&json!({"labels": {"n": "w", "k": null}}), "labels", &json!({"n": "w"}));
     check(&json!({"labels": {"$patch": "replace", "n": "w"}}), "labels", &json!({"n": "w"}));
     check(&json!({"labels": null}), "labels", &Value::Null);

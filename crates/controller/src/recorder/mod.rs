@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn from_the_tenth_message_within_ten_minutes_on_they_are_counted_together() {
+    fn ten_messages_in_ten_minutes_are_counted_together() {
         let mut correlator = Correlator::default();
         for number in 1..=9 {
             let (_, message, count) = written(&mut correlator, "R", &format!("m{number}"), number).expect("written");
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_than_25_at_once_the_rest_is_dropped_and_one_more_is_allowed_every_5_minutes() {
+    fn bursts_are_25_events_and_then_one_in_5_minutes() {
         let mut correlator = Correlator::default();
         let burst = (0..40).filter(|_| written(&mut correlator, "R", "a", 0).is_some()).count();
         assert_eq!(burst, 25);

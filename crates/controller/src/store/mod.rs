@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_listed_in_key_order_and_by_cluster_and_namespace() {
+    fn objects_are_listed_in_key_order_by_namespace() {
         let store = new("*");
         for (cluster, namespace, name) in
             [("b", "x", "1"), ("a", "y", "2"), ("a", "x", "4"), ("a", "x", "3"), ("a", "x-y", "5")]
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_found_in_the_first_cluster_that_has_it() {
+    fn objects_are_looked_up_in_the_first_cluster() {
         let store = new("*");
         put(&store, "a", "x", "1", "1", "");
         put(&store, "b", "x", "2", "1", "of b");

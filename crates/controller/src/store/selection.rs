@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_is_a_cluster_or_all_and_a_namespace_or_all() {
+    fn a_scope_has_one_or_all_clusters_and_namespaces() {
         let in_namespace = Selection { namespace: Some("n".into()), ..Selection::all("c") };
         for (selection, cluster, namespace, expected) in [
             (&Selection::all("*"), "c", "n", true),

@@ -48,7 +48,7 @@ fn observe(
 }
 
 #[test]
-fn each_change_makes_one_pass_and_each_pass_sees_the_latest_state() {
+fn each_change_causes_one_pass_with_the_latest_state() {
     World::run(|world| async move {
         world.server.put("a", "1");
         world.server.put("b", "1");
@@ -69,7 +69,7 @@ fn each_change_makes_one_pass_and_each_pass_sees_the_latest_state() {
 }
 
 #[test]
-fn a_watch_that_ends_goes_on_where_it_was_and_redelivery_makes_no_pass() {
+fn an_ended_watch_resumes_and_redelivery_causes_no_pass() {
     World::run(|world| async move {
         let (seen, _) = observe(&world, |_, _| Ok(Requeue::OnChange));
         world.server.put("a", "1");
@@ -171,7 +171,7 @@ fn events_are_read_however_the_stream_is_cut() {
 }
 
 #[test]
-fn failures_back_off_on_landscape_time_and_a_change_does_not_wait() {
+fn failures_back_off_on_landscape_time_until_a_change() {
     World::run(|world| async move {
         world.server.put("a", "1");
         let times = Arc::new(Mutex::new(Vec::new()));
@@ -210,7 +210,7 @@ fn an_idle_controller_costs_no_timer_and_no_request() {
 }
 
 #[test]
-fn a_thousand_keys_that_wait_for_one_instant_cost_one_timer() {
+fn keys_that_wait_for_one_instant_share_a_timer() {
     World::run(|world| async move {
         for number in 0..400 {
             world.server.put(&format!("{number:03}"), "1");
@@ -229,7 +229,7 @@ fn a_thousand_keys_that_wait_for_one_instant_cost_one_timer() {
 }
 
 #[test]
-fn a_pass_comes_back_at_its_instant_unless_a_change_came_first() {
+fn a_pass_repeats_at_its_instant_or_at_a_change() {
     World::run(|world| async move {
         world.server.put("a", "1");
         let (seen, _) = observe(&world, |world, _| {
@@ -246,7 +246,7 @@ fn a_pass_comes_back_at_its_instant_unless_a_change_came_first() {
 }
 
 #[test]
-fn without_a_server_nothing_counts_as_work_and_everything_goes_on_when_it_is_back() {
+fn passes_wait_for_an_unreachable_server_and_are_no_work() {
     World::run(|world| async move {
         for _ in 0..4 {
             world.server.refuse(Refusal::Unreachable);
@@ -265,7 +265,7 @@ fn without_a_server_nothing_counts_as_work_and_everything_goes_on_when_it_is_bac
 }
 
 #[test]
-fn a_list_that_is_refused_is_asked_for_again() {
+fn a_refused_list_is_repeated() {
     World::run(|world| async move {
         world.server.refuse(Refusal::Status(503, "ServiceUnavailable"));
         world.server.put("a", "1");
@@ -291,7 +291,7 @@ fn controllers_of_one_process_decode_each_version_once() {
 }
 
 #[test]
-fn a_controller_ends_when_its_component_is_asked_to() {
+fn a_controller_ends_when_its_component_is_stopped() {
     World::run(|world| async move {
         let (seen, _) = observe(&world, |_, _| Ok(Requeue::WorkAt(start() + TimeDelta::hours(1))));
         world.server.put("a", "1");
@@ -307,7 +307,7 @@ fn a_controller_ends_when_its_component_is_asked_to() {
 }
 
 #[test]
-fn a_paused_component_takes_up_nothing_new_and_time_goes_on() {
+fn a_paused_component_begins_no_pass_and_time_continues() {
     World::run(|world| async move {
         let (seen, _) = observe(&world, |world, key| {
             let at = Clock::new(world.clock.clone()).now() + TimeDelta::minutes(10);
@@ -330,7 +330,7 @@ fn a_paused_component_takes_up_nothing_new_and_time_goes_on() {
 }
 
 #[test]
-fn at_most_as_many_passes_run_at_once_as_allowed_and_never_two_for_a_key() {
+fn concurrent_passes_are_limited_and_one_per_key() {
     World::run(|world| async move {
         for name in ["a", "b", "c", "d", "e"] {
             world.server.put(name, "1");
@@ -364,7 +364,7 @@ fn at_most_as_many_passes_run_at_once_as_allowed_and_never_two_for_a_key() {
 
 /// Source: sigs.k8s.io/controller-runtime, which recovers from panics of reconcilers.
 #[test]
-fn a_pass_that_panics_leaves_its_key_alone_for_a_while_and_nothing_else() {
+fn a_panicking_pass_delays_only_its_key() {
     World::run(|mut world| async move {
         let told: Arc<Mutex<Vec<(String, u32, i64)>>> = Arc::default();
         let ears = told.clone();
@@ -401,7 +401,7 @@ fn a_pass_that_panics_leaves_its_key_alone_for_a_while_and_nothing_else() {
 
 /// A panic ends the run of a simulation with a failure.
 #[test]
-fn a_pass_that_panics_ends_a_component_that_does_not_go_on_after_panics() {
+fn a_panicking_pass_ends_a_component_that_cannot_continue() {
     World::run(|world| async move {
         let (seen, _) = observe(&world, |_, _| panic!("on purpose"));
         world.server.put("a", "1");

@@ -15,7 +15,7 @@ fn value(store: &Store<ConfigMap>, name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_store_shows_creations_updates_and_deletions_by_its_clients_at_once() {
+fn a_store_shows_writes_of_its_clients_at_once() {
     World::run(|world| async move {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let sink = told.clone();
@@ -44,7 +44,7 @@ fn a_store_shows_creations_updates_and_deletions_by_its_clients_at_once() {
 }
 
 #[test]
-fn a_store_shows_only_what_its_scope_and_selectors_select_in_its_own_form() {
+fn a_store_shows_selected_objects_in_its_form() {
     World::run(|world| async move {
         let everywhere = Reflector::new(Api::<ConfigMap>::all(&world.context, "*"), ListOptions::default()).start();
         let one = Reflector::new(world.api(), ListOptions::with_field("metadata.name=b")).start();
@@ -76,7 +76,7 @@ fn a_store_shows_only_what_its_scope_and_selectors_select_in_its_own_form() {
 }
 
 #[test]
-fn creating_or_updating_begins_with_what_the_store_shows_and_reads_only_after_writes_of_others() {
+fn create_or_update_reads_only_after_foreign_writes() {
     World::run(|world| async move {
         let store = Reflector::new(world.api(), ListOptions::default()).start();
         world.settle().await;

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::support::{self, Refusal, World, config_map};
 
 #[test]
-fn an_update_is_a_patch_of_what_differs_on_the_version_that_was_read() {
+fn an_update_patches_the_differences_to_the_read_version() {
     World::run(|world| async move {
         let api = world.api();
         let stored = api.create(&config_map("a", "1")).await.expect("created");
@@ -50,7 +50,7 @@ fn equal_content_is_no_request() {
 }
 
 #[test]
-fn creating_or_updating_writes_what_the_object_says_and_keeps_what_others_said() {
+fn create_or_update_keeps_foreign_fields() {
     World::run(|world| async move {
         let api = Api::all(&world.context, "garden");
         let mut wanted = config_map("a", "1");
@@ -141,7 +141,7 @@ fn an_event_is_written_once_and_counted_after() {
 }
 
 #[test]
-fn events_with_actions_are_those_of_events_k8s_io_and_become_series() {
+fn events_with_actions_become_series_of_events_k8s_io() {
     World::run(|world| async move {
         let about = ObjectRef { namespace: "x".to_owned(), name: "local".to_owned(), ..ObjectRef::default() };
         let recorder = Recorder::named(&world.context, "garden", "shoot-controller").with_actions(true);
@@ -195,7 +195,7 @@ fn events_with_actions_of_older_releases_are_those_of_core() {
 }
 
 #[test]
-fn an_event_that_was_forgotten_by_the_server_is_created_again() {
+fn an_event_deleted_by_the_server_is_created_again() {
     World::run(|world| async move {
         let recorder = Recorder::new(&world.context, "garden");
         let about = ObjectRef { namespace: "x".to_owned(), name: "local".to_owned(), ..ObjectRef::default() };
@@ -242,7 +242,7 @@ async fn register(world: &World, name: &str) {
 }
 
 #[test]
-fn a_single_process_leads_at_once_and_again_after_it_ended() {
+fn a_single_process_leads_at_once_and_after_restarts() {
     World::run(|world| async move {
         register(&world, "test-0").await;
         let first = Leadership::acquire(&world.context, election()).await;
@@ -257,7 +257,7 @@ fn a_single_process_leads_at_once_and_again_after_it_ended() {
 }
 
 #[test]
-fn another_process_leads_when_the_first_is_not_registered_any_more() {
+fn another_process_leads_when_the_first_is_unregistered() {
     World::run(|world| async move {
         register(&world, "test-0").await;
         let leadership = Leadership::acquire(&world.context, election()).await;

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn two_persons_delete_where_the_project_asks_for_two() {
+    fn a_project_can_require_two_persons_for_deletions() {
         let mut project = Project::default();
         project.spec.dual_approval_for_deletion =
             vec![DualApprovalForDeletion { resource: "shoots".to_owned(), ..DualApprovalForDeletion::default() }];

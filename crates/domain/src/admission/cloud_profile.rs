@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_of_a_pool_is_in_use_by_the_documents() {
+    fn a_pools_version_is_in_use_by_the_documented_profile() {
         let new = profile(&["1.27.1"], &["1.0.0", "2.0.0"]);
         let shoot = shoot("1.27.1", Some("1.26.4"), "1.0.0");
         check(&new, &shoot, Profile::Upstream, &[]);

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extension_of_the_landscape_tells_how_it_makes_room() {
+    fn a_refused_extension_names_the_flag_that_removes_ours() {
         let others =
             [registration("networking-calico", &[("Network", "calico")]), registration("mine", &[("Network", "x")])];
         let way =

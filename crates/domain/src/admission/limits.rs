@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_get_what_they_do_not_say() {
+    fn containers_get_default_requests_and_limits() {
         let limits = [
             json!({"type": "Container", "default": {"cpu": "1", "memory": "1Gi"}, "defaultRequest": {"cpu": "500m"}}),
             json!({"type": "Pod", "max": {"cpu": "1"}}),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_keeps_to_what_is_the_least_and_the_most() {
+    fn a_pod_is_within_minimum_and_maximum() {
         let check = |limit: Value, spec: &Value, expected: &str| {
             let judged = check_pod(&[limit], spec);
             assert_eq!(judged.err().unwrap_or_default(), expected);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_keeps_to_what_is_the_least_and_the_most() {
+    fn a_claim_is_within_minimum_and_maximum() {
         let limits = [json!({"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}, "max": {"storage": "2Gi"}})];
         for (amount, expected) in [
             ("1Gi", ""),

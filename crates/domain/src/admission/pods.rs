@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_stays_on_a_lost_node_for_five_minutes_unless_it_says_otherwise() {
+    fn pods_tolerate_lost_nodes_for_five_minutes_by_default() {
         let lost =
             |key: &str| json!({"effect": "NoExecute", "key": key, "operator": "Exists", "tolerationSeconds": 300});
         let [not_ready, unreachable] = LOST.map(lost);
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_class_says_where_its_pods_run_and_what_they_take() {
+    fn a_runtime_class_sets_scheduling_and_overhead_of_pods() {
         let class = map(json!({
             "handler": "h", "overhead": {"podFixed": {"memory": "1Gi"}},
             "scheduling": {"nodeSelector": {"os": "x"}, "tolerations": [{"key": "a", "operator": "Exists"}]},

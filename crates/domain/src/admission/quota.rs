@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shoot_lives_no_longer_than_its_quotas_allow() {
+    fn the_lifetime_of_a_shoot_is_bounded_by_its_quotas() {
         let until = |time: &str| -> Shoot {
             from_value(json!({"metadata": {"annotations": {"shoot.gardener.cloud/expiration-timestamp": time}}}))
                 .expect("a Shoot")

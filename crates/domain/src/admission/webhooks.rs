@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_go_with_their_project_after_its_shoots() {
+    fn namespaces_are_deleted_with_their_project_after_its_shoots() {
         let mut project = Project::default();
         project.metadata.name = "dev".to_owned();
         refused(
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_may_be_as_large_as_the_configuration_says() {
+    fn objects_have_at_most_the_configured_size() {
         let limits: ResourceAdmission = serde_json::from_value(json!({
             "limits": [{
                 "apiGroups": ["core.gardener.cloud"], "apiVersions": ["*"], "resources": ["shoots"], "size": "20",

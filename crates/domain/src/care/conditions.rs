@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_pardoned_while_a_shoot_is_made_or_a_healthy_operation_runs() {
+    fn failures_are_masked_during_creation_and_healthy_operations() {
         let down = Finding::failed("APIServerDown", "x");
         check("Unknown", 0, None, &down, ("Progressing", None));
         check("Unknown", 0, Some(operation(OperationType::Create, "Error", 0)), &down, ("Progressing", None));

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn preserved_failed_machines_are_told_of_while_the_shoot_is_awake() {
+    fn preserved_failed_machines_are_reported_while_awake() {
         for (is_hibernated, count, expected) in [
             (false, None, None),
             (false, Some(0), None),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_that_wait_for_a_user_are_not_told_of_in_hibernation() {
+    fn pools_that_wait_for_users_are_unreported_in_hibernation() {
         let pending = ["a".to_owned()];
         let inputs = Inputs { is_hibernated: true, pending_manual_pools: &pending, ..Inputs::default() };
         let constraints = judge(&[], &inputs, Time::default());
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rotation_that_is_not_possible_is_shown_awake_and_asleep() {
+    fn an_impossible_rotation_is_reported_awake_and_hibernated() {
         for is_hibernated in [false, true] {
             for (finding, is_shown) in [
                 (None, false),

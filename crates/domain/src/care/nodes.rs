@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn roll_outs_are_told_from_scaling() {
+    fn roll_outs_are_distinguished_from_scaling() {
         let nodes = [node("a", "v1.27.1"), node("b", "v1.27.1")];
         let rolling = MachineDeployment { is_rolling: true, ..deployment(3) };
         let unavailable = MachineDeployment { is_unavailable: true, ..deployment(3) };
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_go_are_said_to_drain() {
+    fn nodes_to_be_removed_are_reported_as_draining() {
         let mut nodes = [node("a", "v1.27.1"), node("b", "v1.27.1"), node("c", "v1.27.1")];
         nodes[2].is_cordoned = true;
         let mut machines = [machine("a", "Running"), machine("b", "Running"), machine("c", "Terminating")];

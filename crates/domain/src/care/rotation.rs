@@ -137,7 +137,7 @@ mod tests {
 ";
 
     #[test]
-    fn an_overdue_rotation_needs_a_window_in_which_the_shoot_is_awake() {
+    fn an_overdue_rotation_needs_a_window_without_hibernation() {
         for row in ROWS.lines().filter(|row| !row.is_empty()) {
             let columns: Vec<&str> = row.split('|').map(str::trim).collect();
             let pair =

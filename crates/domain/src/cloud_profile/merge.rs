@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn overlay_adds_images_and_versions_and_moves_dates_of_known_ones() {
+    fn overlay_adds_versions_and_moves_dates() {
         let only_date =
             MachineImageVersion { architectures: Vec::new(), ..image_version("1.0.0", date("2026-01-01T00:00:00Z")) };
         let overlay = NamespacedCloudProfileSpec {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn overlay_that_says_more_than_a_date_replaces_the_image_version() {
+    fn overlay_with_more_than_a_date_replaces_the_version() {
         let whole = MachineImageVersion {
             kubelet_version_constraint: Some(">= 1.31".to_owned()),
             ..image_version("2.0.0", None)

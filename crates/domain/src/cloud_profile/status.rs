@@ -51,7 +51,7 @@ mod tests {
     use crate::release::Release;
 
     #[test]
-    fn status_has_the_state_of_each_version_from_its_stage_on() {
+    fn status_has_each_versions_state_since_its_stage() {
         let spec: CloudProfileSpec = serde_json::from_value(json!({
             "kubernetes": { "versions": [
                 { "version": "1.35.0", "lifecycle": [

@@ -96,7 +96,7 @@ const RESOLVED: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_shoot_has_the_profile_of_its_reference_and_a_namespaced_one_is_of_its_namespace() {
+fn a_shoot_has_the_profile_of_its_reference() {
     for (namespace, kind, name, by_name, expected) in RESOLVED {
         let mut shoot = Shoot::default();
         (*namespace).clone_into(&mut shoot.metadata.namespace);
@@ -128,7 +128,7 @@ one 1.10.0s 1.9.0s                        | amd64         => one 1.10.0
 ";
 
 #[test]
-fn the_image_that_is_shown_as_default_is_never_preview_deprecated_or_expired() {
+fn the_shown_default_image_is_supported() {
     let now: chrono::DateTime<chrono::Utc> = "2025-06-15T12:00:00Z".parse().expect("an instant");
     let kubelet = Version::parse("1.30.0").expect("a version");
     for row in SHOWN_IMAGES.lines().filter(|row| !row.is_empty()) {

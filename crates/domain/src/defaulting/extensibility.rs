@@ -71,7 +71,7 @@ mod tests {
 
     /// Kind, `globallyEnabled`, `autoEnable`; the resulting `autoEnable`.
     #[test]
-    fn an_extension_that_is_enabled_globally_is_enabled_for_shoots_once() {
+    fn a_globally_enabled_extension_is_enabled_once() {
         for (kind, globally, automatically, expected) in [
             ("Extension", json!(true), &[][..], &["shoot"][..]),
             ("Extension", json!(true), &["seed"], &["seed", "shoot"]),

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_say_what_goes_wrong() {
+    fn settings_determine_the_failure() {
         #[track_caller]
         fn check(kind: &str, settings: &[(&str, &str)], expected: &[&str]) {
             let fault = fault(kind, |fault| {

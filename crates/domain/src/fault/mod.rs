@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lasting_fault_says_within_a_minute_when_it_acted_last() {
+    fn a_lasting_fault_records_its_last_effect_within_a_minute() {
         let mut fault = fault(&[]);
         COMPONENT_PARTITION.clone_into(&mut fault.spec.kind);
         let first = note_process(&fault, "a", at(0)).expect("never noted");
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_said() {
+    fn all_errors_are_reported() {
         #[track_caller]
         fn check(change: impl FnOnce(&mut Fault), expected: &[&str]) {
             let mut fault = fault(&[("task", "t")]);
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_hits_as_often_and_as_long_as_it_is_told() {
+    fn a_fault_has_a_number_of_hits_and_an_end() {
         let mut once = fault(&[("task", "t")]);
         assert_eq!(state(&once, at(0)), State::Active);
         once.spec.until = Some(Time(at(5)));
@@ -549,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_hits_the_task_and_the_shoot_that_it_names() {
+    fn a_fault_affects_the_named_task_and_shoot() {
         let shoot = Shoot { metadata: ObjectMeta::named("garden-dev", "s"), ..Shoot::default() };
         let hits = |fault: &Fault| fails_task(fault, &shoot, &["t", "t while hibernating"], at(0));
         let mut any = fault(&[("task", "t while hibernating")]);

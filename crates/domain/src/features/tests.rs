@@ -36,7 +36,7 @@ ValidatingAdmissionPolicy            125 1.32.0 unsupported
 ";
 
 #[test]
-fn gates_come_get_locked_and_go() {
+fn gates_are_added_locked_and_removed() {
     for row in GATES.lines().filter(|row| !row.is_empty()) {
         let mut words = row.split_whitespace();
         let name = words.next().expect("gate");
@@ -94,7 +94,7 @@ fn a_release_has_the_gates_of_its_kubernetes_versions() {
 }
 
 #[test]
-fn admission_plugins_come_and_go() {
+fn admission_plugins_are_added_and_removed() {
     for (name, release, version, expected) in [
         ("MutatingAdmissionPolicy", 120, "1.31.9", Some(false)),
         ("MutatingAdmissionPolicy", 120, "1.32.0", Some(true)),

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_gardener_apiservers_and_a_restart_by_hand_stay() {
+    fn replicas_and_manual_restarts_of_gardener_apiserver_are_kept() {
         let garden = garden(json!({}));
         for component in Component::ALL {
             let wanted = wanted(component, &garden, &settings(), &Value::Null).deployment;

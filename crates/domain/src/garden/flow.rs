@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_task_comes_behind_those_that_it_depends_on() {
+    fn every_task_follows_its_predecessors() {
         let mut garden = Garden::default();
         garden.spec.dns = Some(api::operator::DNSManagement::default());
         for tasks in [reconciliation(&garden), reconciliation(&Garden::default()), deletion()] {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dashboard_and_the_discovery_server_are_deployed_where_the_garden_asks_for_them() {
+    fn dashboard_and_discovery_server_are_deployed_if_configured() {
         let names = |garden: &Garden| reconciliation(garden).iter().map(|task| task.name).collect::<Vec<_>>();
         let optional = ["Reconciling Gardener Dashboard", "Deploying Gardener Discovery Server"];
         let plain = names(&Garden::default());

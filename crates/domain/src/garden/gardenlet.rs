@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extension_follows_unless_it_has_a_version_of_its_own() {
+    fn an_extension_without_a_version_follows_the_landscape() {
         let mut extension =
             control_plane::deployment("provider-local", "gardener/provider-local:v1.120.0", 1, &[], None);
         assert_eq!(followed(&extension, "v1.121.0").as_deref(), Some("gardener/provider-local:v1.121.0"));

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_roll_out_ends_when_the_last_old_pod_has_gone() {
+    fn a_roll_out_ends_with_the_last_old_pod() {
         let of = |observed: i64, replicas: i32, updated: i32, available: i32| {
             let deployment = rolling(json!({
                 "observedGeneration": observed, "replicas": replicas, "updatedReplicas": updated,

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gardenlet_is_deployed_until_its_seed_exists_or_when_it_asks() {
+    fn a_gardenlet_is_deployed_without_a_seed_or_on_request() {
         assert!(is_due(&plain(), false));
         assert!(!is_due(&plain(), true));
         let mut asked = plain();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_condition_says_how_far_the_registration_is() {
+    fn the_condition_shows_the_progress_of_the_registration() {
         let shown = |deployed, has_seed| {
             let condition = registered(&plain(), deployed, has_seed, Time::default());
             (condition.status, condition.reason, condition.message)

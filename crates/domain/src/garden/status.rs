@@ -242,7 +242,7 @@ mod tests {
 
     /// Change since a success, and true if another operation begins for it.
     #[test]
-    fn an_operation_begins_for_a_generation_a_process_an_annotation_or_a_deletion() {
+    fn an_operation_begins_for_each_of_four_reasons() {
         let check = |change: &dyn Fn(&mut Garden), version: &str, expected: bool| {
             let mut garden = reconciled();
             change(&mut garden);

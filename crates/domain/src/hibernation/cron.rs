@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_activation_may_be_at_the_end_and_not_at_the_beginning() {
+    fn the_last_activation_may_be_at_the_end_only() {
         let schedule = Schedule::parse("0 * * * *").expect("a schedule");
         let at = |text: &str| -> DateTime<Utc> { format!("2025-06-15T{text}:00Z").parse().expect("RFC 3339") };
         let last = |from, to| schedule.last_within(at(from), at(to), Tz::UTC);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_says_how_late_an_activation_still_counts() {
+    fn the_configuration_limits_the_delay_of_an_activation() {
         let switch =
             |deadline, now| decide(&shoot(), "v1.120.0", deadline, at(now)).and_then(|decision| decision.switch);
         for (minutes, now, expected) in [

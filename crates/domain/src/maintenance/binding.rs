@@ -173,7 +173,7 @@ mod tests {
 
     /// CredentialsBindings of the namespace, and the one that is selected; `+` before one that is to be created.
     #[test]
-    fn the_credentials_binding_with_the_same_secret_and_quotas_is_taken() {
+    fn the_credentials_binding_has_the_same_secret_and_quotas() {
         for (present, expected) in [
             ("", "+force-migrated-mine"),
             ("b Secret s garden/q,garden-dev/r; a Secret s garden-dev/r,garden/q", "a"),
@@ -222,7 +222,7 @@ mod tests {
 
     /// Source: pkg/controllermanager/controller/shoot/maintenance/reconciler.go @ v1.149.0.
     #[test]
-    fn a_shoot_gets_the_credentials_binding_that_was_found_or_keeps_its_secret_binding() {
+    fn a_shoot_without_credentials_binding_keeps_its_secret_binding() {
         let mut shoot = Shoot::default();
         "1.33.1".clone_into(&mut shoot.spec.kubernetes.version);
         shoot.spec.secret_binding_name = Some("mine".to_owned());

@@ -112,7 +112,7 @@ major 1.9.0  off  2.0.0! 1.9.0!           => stuck
 ";
 
 #[test]
-fn maintenance_raises_machine_images_as_their_strategy_says() {
+fn maintenance_raises_machine_images_by_their_strategy() {
     for row in IMAGE_UPDATES.lines().filter(|row| !row.is_empty()) {
         let (given, expected) = row.split_once("=>").expect("row has an arrow");
         let words: Vec<&str> = given.split_whitespace().collect();
@@ -229,7 +229,7 @@ fn unknown_image_names_the_profile() {
 }
 
 #[test]
-fn failures_say_what_is_missing() {
+fn failures_name_the_missing_item() {
     let outcome = kubernetes_update("1.24.12", false, &kubernetes("1.26.1 1.24.12!"), None, at()).expect("it is due");
     assert_eq!(
         outcome.description,
@@ -253,7 +253,7 @@ fn failures_say_what_is_missing() {
 
 /// The example of the documentation: an expired Kubernetes version that can be updated, and an expired image that cannot.
 #[test]
-fn partial_failures_are_counted_and_told() {
+fn partial_failures_are_counted_and_reported() {
     let mut shoot = Shoot::default();
     "1.26.4".clone_into(&mut shoot.spec.kubernetes.version);
     shoot.spec.provider.workers = vec![Worker { name: "x".to_owned(), ..worker("gl", "1.0.0") }];
@@ -309,7 +309,7 @@ fn minimal() -> Shoot {
 }
 
 #[test]
-fn feature_gates_and_admission_plugins_that_the_version_lacks_are_removed() {
+fn unknown_feature_gates_and_admission_plugins_are_removed() {
     let mut shoot = minimal();
     "1.30.9".clone_into(&mut shoot.spec.kubernetes.version);
     let gates = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), true)).collect();
@@ -346,7 +346,7 @@ fn feature_gates_and_admission_plugins_that_the_version_lacks_are_removed() {
 }
 
 #[test]
-fn kubelets_of_pools_are_migrated_whenever_their_version_asks_for_it() {
+fn kubelets_of_pools_are_migrated_by_their_version() {
     let reserved = |memory: &str| {
         let memory = serde_json::from_value(memory.into()).expect("a quantity");
         Some(KubeletConfigReserved { memory: Some(memory), ..KubeletConfigReserved::default() })
@@ -414,7 +414,7 @@ fn changed_window_waits_while_the_roll_out_is_confined() {
 }
 
 #[test]
-fn run_at_exactly_the_begin_is_followed_by_the_one_of_tomorrow() {
+fn a_run_at_the_begin_is_followed_by_tomorrows() {
     let mut shoot = minimal();
     let window = MaintenanceTimeWindow { begin: "120000+0000".to_owned(), end: "130000+0000".to_owned() };
     shoot.spec.maintenance = Some(Maintenance { time_window: Some(window), ..Maintenance::default() });
@@ -573,7 +573,7 @@ fn the_addon_nginx_ingress_is_turned_off_once() {
 }
 
 #[test]
-fn rotations_are_told_of_behind_versions_and_without_events() {
+fn rotations_are_reported_after_versions_and_without_events() {
     let at = at().at(now() + TimeDelta::hours(25));
     let plan_of =
         |words: &str| plan(&rotating(words), "local", &only_the_present_version(), at).expect("versions parse");
@@ -648,7 +648,7 @@ const IN_PLACE: &str = "
 ";
 
 #[test]
-fn pools_that_are_updated_in_place_get_versions_that_they_can_reach_so() {
+fn in_place_pools_get_versions_reachable_in_place() {
     for row in IN_PLACE.lines().filter(|row| !row.is_empty()) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let [current, second, third, expected @ ..] = &cells[..] else { panic!("six cells: {row}") };

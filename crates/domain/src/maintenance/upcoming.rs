@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn upstream_knows_no_window_that_waits() {
+    fn the_upstream_profile_has_no_upcoming_window() {
         let changes = "22-23c at 01T00:00:00, 14-15c at 15T10:00:00";
         assert_eq!(
             changed(changes, Profile::Upstream).metadata.annotation("maintenance.terrarium.dev/upcoming-time-window"),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_begin_is_never_of_a_window_that_is_open() {
+    fn the_next_begin_is_not_that_of_an_open_window() {
         let shoot = |begin: &str, end: &str| {
             let window = MaintenanceTimeWindow { begin: begin.to_owned(), end: end.to_owned() };
             let maintenance = Maintenance { time_window: Some(window), ..Maintenance::default() };

@@ -183,7 +183,7 @@ fn access_restrictions_must_be_supported() {
 }
 
 #[test]
-fn each_seed_that_is_no_candidate_is_named_with_its_reason() {
+fn each_rejected_seed_is_named_with_its_reason() {
     let overlapping = aws("overlapping", |it| it["spec"]["networks"]["pods"] = json!("fd00:1::/64"));
     let tainted = aws("tainted", |it| it["spec"]["taints"] = json!([{"key": "protected"}]));
     let full = aws("full", |it| it["status"]["allocatable"] = json!({"shoots": "3"}));
@@ -224,7 +224,7 @@ fn taints_are_tolerated_by_key_or_by_key_and_value() {
 }
 
 #[test]
-fn networks_may_overlap_with_the_seeds_unless_the_vpn_is_highly_available() {
+fn a_highly_available_vpn_forbids_overlapping_networks() {
     let overlapping = |it: &mut Value| it["spec"]["networking"]["nodes"] = json!("10.10.128.0/17");
     check(given(vec![aws("a", |_| {})]).shoot(overlapping), "a");
     check(
@@ -237,7 +237,7 @@ fn networks_may_overlap_with_the_seeds_unless_the_vpn_is_highly_available() {
 }
 
 #[test]
-fn missing_networks_come_from_the_seeds_defaults_of_the_same_family() {
+fn missing_networks_are_the_seeds_defaults_of_the_family() {
     let without = |it: &mut Value| {
         it["spec"]["networking"] = json!({"ipFamilies": ["IPv4"]});
     };
@@ -296,7 +296,7 @@ fn strategies_choose_by_region() {
 }
 
 #[test]
-fn of_equal_seeds_the_first_with_the_fewest_shoots_is_taken() {
+fn the_seed_with_the_fewest_shoots_is_selected() {
     let seeds = || vec![aws("a", |_| {}), aws("b", |_| {}), aws("c", |_| {})];
     check(given(seeds()), "a");
     check(Case { usage: |seed| usize::from(seed == "a"), ..given(seeds()) }, "b");

@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_come_from_the_selected_roles_once_each() {
+    fn rules_of_the_selected_roles_are_aggregated_once() {
         let pods = rule(&["get"], &[""], &["pods"]);
         let nodes = rule(&["get"], &[""], &["nodes"]);
         let jobs = rule(&["get"], &["batch"], &["jobs"]);

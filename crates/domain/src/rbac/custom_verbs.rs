@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_of_a_cloud_profile_want_a_verb_each() {
+    fn each_override_of_a_cloud_profile_needs_a_verb() {
         let verbs = |new: &NamespacedCloudProfile, parent: &CloudProfileSpec| -> Vec<&str> {
             namespaced_cloud_profile(new, None, parent).iter().map(|need| need.verb).collect()
         };

@@ -97,7 +97,7 @@ mod tests {
 
     /// A role that names Secrets is not enough, nor is that of Gardener's own viewers.
     #[test]
-    fn only_a_role_for_everything_makes_a_user_one_of_the_system() {
+    fn only_an_unrestricted_role_makes_a_system_user() {
         let rule = |groups: &[&str], resources: &[&str]| api::kubernetes::rbac::PolicyRule {
             api_groups: groups.iter().map(ToString::to_string).collect(),
             resources: resources.iter().map(ToString::to_string).collect(),

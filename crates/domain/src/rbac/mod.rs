@@ -206,7 +206,7 @@ create       core.gardener.cloud  shoots          -    | create core.gardener.cl
     }
 
     #[test]
-    fn a_rule_about_paths_says_nothing_of_resources() {
+    fn a_rule_about_paths_covers_no_resources() {
         for (path, asked, expected) in [
             ("/healthz", "/healthz", true),
             ("/healthz", "/healthz/ping", false),

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_tell_the_story_of_a_first_roll_out() {
+    fn conditions_follow_a_first_roll_out() {
         let mut set = Set { name: "md-abcde".into(), replicas: 2, machines: 2, ..Set::default() };
         let created =
             observe(&set, 2, false, Progress::Created("md-abcde".into()), &MachineDeploymentStatus::default());

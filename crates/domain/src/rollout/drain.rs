@@ -424,7 +424,7 @@ mod tests {
 
     /// "HTTP 429: wait 20 s and retry; after maxEvictRetries attempts switch to DELETE with grace period 0."
     #[test]
-    fn a_pod_that_is_needed_is_asked_every_20_s_and_then_deleted() {
+    fn a_protected_pod_is_evicted_every_20_s_then_deleted() {
         let refuse = |_: &Pod, request, _| match request {
             Request::Evict => (Answer::Refused, 0),
             Request::Delete => (Answer::Accepted, 0),
@@ -472,7 +472,7 @@ mod tests {
 
     /// "Pods with PVC: serially, by pod priority descending".
     #[test]
-    fn pods_with_claims_go_one_after_the_other() {
+    fn pods_with_claims_are_evicted_one_by_one() {
         let pods = || vec![with_claims("a", 0), with_claims("b", 5), pod("c")];
         let story = play(terms(false, 10, 7200), pods(), |_, _, _| (Answer::Accepted, 5));
         assert_eq!(story, ["0 Evict b: Accepted", "0 Evict c: Accepted", "25 Evict a: Accepted", "50 drained"]);

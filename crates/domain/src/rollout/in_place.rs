@@ -408,7 +408,7 @@ mod tests {
 
     /// A version that was rolled back is tried again when the user removes the annotation or requests another version.
     #[test]
-    fn an_agent_works_on_nodes_that_are_ready_and_on_those_that_failed() {
+    fn an_agent_works_on_ready_and_failed_nodes() {
         let both = ("2.0", "1.0");
         let at = DateTime::UNIX_EPOCH;
         let update = |reason, outcome, failure: &str| Update {
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_as_upstream_does() {
+    fn failures_have_upstreams_texts() {
         let rolled_back = Failure::RolledBack { desired: "2.0".into(), current: "1.0".into() }.to_string();
         let expected = "OS update might have failed and rolled back to the previous version. Desired version: \"2.0\", \
                         Current version: \"1.0\"";
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_updated_when_label_and_condition_say_so() {
+    fn a_node_is_updated_by_label_and_condition() {
         let update = |reason, outcome| Update { outcome, reason, ..Update::default() };
         for (reason, outcome, is_done) in [
             (Some(Reason::UpdateSuccessful), Some(Outcome::Successful), true),

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_others_stay_and_dropped_keys_go() {
+    fn foreign_keys_are_kept_and_dropped_keys_removed() {
         let mut metadata = ObjectMeta::default();
         metadata.labels.insert("theirs".into(), "1".into());
         let mut taints = vec![taint("theirs", "", "NoExecute")];

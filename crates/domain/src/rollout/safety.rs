@@ -130,7 +130,7 @@ mod tests {
 
     /// A MachineDeployment of 3 with surge 1: six Machines are too many, five are few enough.
     #[test]
-    fn a_set_is_frozen_at_the_upper_bound_and_until_the_lower() {
+    fn a_set_is_frozen_from_upper_to_lower_bound() {
         let arguments = Arguments::of(Profile::Upstream);
         let limits = Limits { max_surge: IntOrString::Int(1), max_unavailable: IntOrString::Int(0) };
         let judge = |set: &MachineSet, machines| super::judge(set, machines, 3, &limits, false, &arguments);

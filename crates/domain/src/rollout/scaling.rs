@@ -122,7 +122,7 @@ mod tests {
 
     /// Source: `sync` of `deployment_sync.go`, which also runs for a paused MachineDeployment.
     #[test]
-    fn a_paused_deployment_scales_what_it_has_while_its_new_template_has_no_set() {
+    fn a_paused_deployment_scales_its_existing_sets() {
         let paused = |replicas| Deployment { paused: true, ..deployment(replicas) };
         let steps = |deployment: &Deployment, old: &[&Set]| pass(deployment, None, old);
         let scale = |set: &str, replicas| Step::Scale { set: set.into(), replicas };
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_during_a_roll_out_goes_to_the_new_set() {
+    fn growth_during_a_roll_out_enlarges_the_new_set() {
         check(&deployment(4), &set("new", 1, 3), &[set("old", 2, 3)], &[("old", 2), ("new", 3)]);
     }
 

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_says_nothing_says_the_defaults() {
+    fn an_empty_object_has_the_defaults() {
         assert_eq!(errors(|_| {}), [""; 0]);
         let mut spec = terrarium::TimingSpec::default();
         default(&mut spec);

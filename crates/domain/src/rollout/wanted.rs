@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_autoscaler_owns_the_number_where_a_maximum_is_above_its_minimum() {
+    fn the_autoscaler_owns_replicas_between_minimum_and_maximum() {
         for (maximum, expected) in [(3, false), (4, true)] {
             let mut worker = worker(&[]);
             worker.spec.pools[0].maximum = maximum;

@@ -346,7 +346,7 @@ fn nodes_roll_in_two_phases_only() {
 
 /// Pending in-place updates are removed with their pools.
 #[test]
-fn pending_in_place_updates_go_with_their_pools() {
+fn pending_in_place_updates_are_removed_with_their_pools() {
     let pending = |auto: &[&str], manual: &[&str]| InPlaceUpdatesStatus {
         pending_worker_updates: Some(PendingWorkerUpdates {
             auto_in_place_update: auto.iter().map(|name| (*name).to_owned()).collect(),

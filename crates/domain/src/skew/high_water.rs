@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_go_up_only_and_are_kept_for_each_seed_and_extension() {
+    fn marks_rise_for_each_seed_and_extension() {
         let starts = [
             Instance::new(Component::Apiserver, "v1.120.0"),
             Instance::new(Component::Apiserver, "v1.119.4"),

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lease_tells_component_seed_and_version() {
+    fn a_lease_has_component_seed_and_version() {
         let lease = |name: &str, labels: &[(&str, &str)], version: Option<&str>| ObjectMeta {
             name: name.to_owned(),
             namespace: namespace::INSTANCES.to_owned(),

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn shoots_that_their_gardenlet_has_not_reconciled_are_counted_and_named() {
+    fn unreconciled_shoots_are_counted_and_named() {
         let landscape = instances(&[
             (Component::Apiserver, "", "v1.120.0"),
             (Component::Gardenlet, "a", "v1.120.0"),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_and_the_gardenlet_of_its_cluster_are_raised_together() {
+    fn operator_and_gardenlet_of_one_cluster_are_raised_together() {
         let operators = [Instance::new(Component::Operator, "v1.120.0")];
         let gardenlet = |version| [Instance::owned(Component::Gardenlet, "soil", version)];
         assert_eq!(lock_step(&operators, &gardenlet("v1.120.4")), None);
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn minors_get_fixes_until_the_third_one_after_them_is_released() {
+    fn minors_get_fixes_until_the_third_later_release() {
         let now = "2025-07-01T00:00:00Z".parse().expect("an instant");
         let landscape = instances(&[
             (Component::Apiserver, "", "1.120.0"),

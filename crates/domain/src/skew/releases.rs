@@ -341,7 +341,7 @@ mod tests {
 
     /// Row 11 of the profiles: the documents' examples run clusters on 1.13 to 1.27.
     #[test]
-    fn clusters_outside_of_the_list_work_with_a_warning_or_fail() {
+    fn unlisted_cluster_versions_warn_or_fail_by_profile() {
         let judge = |rules, kubernetes: &str| judge_cluster(rules, &version("v1.120.0"), kubernetes);
         for known in ["v1.27.0", "v1.32.4", "v1.32.3-gke.100"] {
             assert_eq!(judge(Profile::Documents, known), Ok(None));
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feature_is_off_before_its_gate_and_on_after_its_removal() {
+    fn features_are_off_before_and_on_after_their_gate() {
         for (gardener, set, expected) in [
             ("v1.97.0", None, false),
             ("v1.97.0", Some(true), false),
@@ -534,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_come_are_locked_and_go() {
+    fn gates_are_added_locked_and_removed() {
         let gate = |gardener: &str| {
             feature_gate(&version(gardener), "NewWorkerPoolHash").map(|gate| (gate.default, gate.is_locked))
         };

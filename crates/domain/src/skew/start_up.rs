@@ -471,7 +471,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
 
     /// All instances were scaled down: highest recorded version, version of the starting instance, expected rule.
     #[test]
-    fn the_first_apiserver_to_come_back_skips_no_minor() {
+    fn the_first_apiserver_after_a_stop_skips_no_minor() {
         for (mark, version, expected) in [
             (Some("1.120.0"), "1.122.0", "T2"),
             (Some("1.120.3"), "2.0.0", "T2"),

@@ -82,7 +82,7 @@ fn the_documents_order_is_kept() {
 }
 
 #[test]
-fn over_several_minors_gardenlets_go_as_seldom_as_they_may() {
+fn plans_over_several_minors_raise_gardenlets_seldom() {
     let start = landscape(&[(API, "", "1.37.0"), (GCM, "", "1.36.3"), (LET, "a", "1.37.0")], None);
     assert_eq!(
         steps(&start, "1.39.4", Profile::Documents),
@@ -128,7 +128,7 @@ fn several_extensions_follow_the_last_gardenlet() {
 
 /// Steps back to a legal landscape come before the bar.
 #[test]
-fn the_way_back_to_a_legal_landscape_comes_first() {
+fn steps_to_a_legal_landscape_are_first() {
     for (start, expected) in [
         // A1: the oldest gardener-apiserver is raised.
         (
@@ -202,7 +202,7 @@ fn gardenlets_are_raised_to_an_extension_below_the_target_first() {
 }
 
 #[test]
-fn a_mixed_landscape_in_the_middle_of_an_upgrade_goes_on() {
+fn an_interrupted_upgrade_continues_from_mixed_versions() {
     let start = landscape(
         &[(OP, "", "1.38.0"), (API, "", "1.37.2"), (API, "", "1.38.0"), (GCM, "", "1.37.2"), (LET, "a", "1.37.0-dev")],
         Some("v1.37.2"),
@@ -277,7 +277,7 @@ fn impossible_plans_return_their_reason() {
 }
 
 #[test]
-fn steps_say_what_must_hold_before_them() {
+fn steps_name_their_conditions() {
     let start = landscape(
         &[
             (OP, "", "1.37.0"),

@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_controller_deployment_use_its_resources_since_1_147() {
+    fn values_may_reference_resources_since_1_147() {
         let deployment: core_v1::ControllerDeployment = serde_json::from_value(json!({
             "metadata": { "name": "d" },
             "helm": { "ociRepository": { "ref": "a:b" }, "values": { "a": "{{ .resources.db.data.user }}" } },

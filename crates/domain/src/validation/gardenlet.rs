@@ -331,7 +331,7 @@ mod tests {
 
     /// Rows: minor, image, errors joined by ` | `, for Gardenlets and ManagedSeeds.
     #[test]
-    fn an_image_has_a_reference_or_a_repository_since_1_140() {
+    fn images_have_reference_or_repository_since_1_140() {
         let exclusive = "image: Forbidden: ref and repository/tag are mutually exclusive";
         let empty = "image.ref: Invalid value: \"\": ref must not be empty if specified";
         let both =

@@ -534,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_come_from_one_source() {
+    fn credentials_have_one_source() {
         let with = |connection: Value| json!({"gardenClientConnection": connection});
         let kubeconfig = || with(json!({"kubeconfig": "/a"}));
         check(

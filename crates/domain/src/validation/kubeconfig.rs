@@ -75,7 +75,7 @@ mod tests {
 
     /// Requested seconds, the server's maximum in hours, and the resulting validity or the error.
     #[test]
-    fn the_time_asked_for_has_bounds() {
+    fn the_requested_validity_has_bounds() {
         const TOO_SHORT: &str = "may not specify a duration less than 10 minutes";
         for (seconds, hours, expected) in [
             (599, 24, Err(format!("spec.expirationSeconds: Invalid value: 599: {TOO_SHORT}"))),

@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_of_a_backup_may_be_an_identity_since_1_128() {
+    fn backup_credentials_may_be_workload_identities_since_1_128() {
         let identity = ObjectReference {
             api_version: api_version::SECURITY.to_owned(),
             kind: "WorkloadIdentity".to_owned(),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backup_belongs_to_a_seed_or_since_1_135_to_a_shoot() {
+    fn backups_may_belong_to_a_shoot_since_1_135() {
         let shoot = |namespace: &str| ObjectReference {
             api_version: api_version::CORE.to_owned(),
             kind: "Shoot".to_owned(),

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_of_extensions_are_judged_since_1_120_and_stay_primary() {
+    fn resources_of_extensions_are_checked_since_1_120() {
         let with = |resources: Value| {
             let chart = json!({ "extension": { "helm": { "ociRepository": { "ref": "a:b" } } } });
             read(&json!({ "deployment": chart, "resources": resources }))

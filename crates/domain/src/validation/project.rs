@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_known_once_and_one_owns() {
+    fn members_are_listed_once_and_one_is_owner() {
         let with = |members: Vec<ProjectMember>| project(|project| project.spec.members = members);
         check(&with(vec![member("User", "", "alice", "owner"), member("User", "", "bob", "extension:dns")]), &[]);
         check(

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_mean_what_the_library_says() {
+    fn operators_have_the_librarys_meaning() {
         for row in CONSTRAINTS.lines().filter(|row| !row.is_empty()) {
             let cells: Vec<&str> = row.split(" | ").collect();
             let [constraint, met, unmet] = cells[..] else { panic!("row has three cells: {row}") };
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn constraints_that_do_not_parse_say_so() {
+    fn unparsable_constraints_are_errors() {
         for text in ["", "foo", ">= 1.2.3.4", "1.2,", ">> 1", "1.2 ||", "1.2-"] {
             let error = Constraint::parse(text).expect_err(text).to_string();
             assert!(error.starts_with("improper constraint: "), "{text:?}: {error}");

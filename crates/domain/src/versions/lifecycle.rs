@@ -395,7 +395,7 @@ stages supported@-1  => ---- ---- nnyy
     }
 
     #[test]
-    fn a_stage_is_moved_or_comes_at_its_place() {
+    fn a_stage_is_moved_or_inserted_in_order() {
         let now: DateTime<Utc> = NOW.parse().expect("RFC 3339");
         for (stages, stage, expected) in [
             ("stages supported", "expired", "supported expired@7"),

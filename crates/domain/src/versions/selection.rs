@@ -142,7 +142,7 @@ pub(super) mod tests {
 ";
 
     #[test]
-    fn default_is_the_highest_and_what_is_shown_is_rather_supported() {
+    fn the_default_is_the_highest_version() {
         for row in DEFAULTS.lines().filter(|row| !row.is_empty()) {
             let (offered, expected) = row.split_once("=>").expect("row has an arrow");
             let offered = entries(offered);

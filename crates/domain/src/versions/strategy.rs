@@ -359,14 +359,14 @@ mod tests {
     }
 
     #[test]
-    fn skipped_steps_are_noticed_only_up_to_where_the_walk_ends() {
+    fn skipped_steps_are_noticed_up_to_the_walks_end() {
         // Minor 5 of major 2 is after the end of the loop at 1.7.1 here, and therefore does not allow expired versions again.
         let found = chosen("2.5.0 1.7.1 1.6.3- 1.6.2 1.4.9-", "1.4.9", Strategy::Patch, true);
         assert_eq!(found.as_deref(), Some("1.6.2"));
     }
 
     #[test]
-    fn patches_are_told_as_the_operator_tilde_tells_them() {
+    fn patches_are_recognized_as_by_the_operator_tilde() {
         use crate::versions::{Operator, compare_versions};
         let texts =
             ["0.0.0", "0.0.1", "0.1.0", "1.31.1", "1.31.2-rc.1", "1.31.2", "1.31.2+b", "1.31.10", "1.32.0", "2.31.2"];
@@ -426,7 +426,7 @@ major!      1.0.0 | 1.1.0~ 2.0.0~ => 2.0.0 | 1.1.0 Lower
 ";
 
     #[test]
-    fn the_round_that_decides_says_why_the_others_are_left() {
+    fn the_deciding_round_has_reasons_against_other_versions() {
         for row in REASONS.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
             let (given, expected) = row.split_once("=>").expect("row has an arrow");
             let (head, offered) = given.split_once('|').expect("row has versions");

@@ -325,7 +325,7 @@ mod tests {
 
     /// The gate was switched on, and no change has moved the pool yet.
     #[test]
-    fn a_pool_in_an_older_form_rolls_for_what_either_form_hashes() {
+    fn a_pool_in_an_older_form_rolls_for_both_forms() {
         let forms = Forms { current: HashVersion::V1, latest: HashVersion::V2 };
         let forms = PoolForms {
             pools: BTreeMap::from([("w".to_owned(), forms)]),

@@ -418,7 +418,7 @@ mod tests {
     use crate::release::{DOCUMENTED, NEWEST};
 
     #[test]
-    fn the_first_form_of_the_key_hashes_minor_version_and_runtime_only() {
+    fn the_first_form_hashes_minor_version_and_runtime() {
         let inputs = HashInputs { pool: "p".into(), kubernetes_version: "1.2.3".into(), ..HashInputs::default() };
         assert_eq!(inputs.osc_key(HashVersion::V1, DOCUMENTED), "gardener-node-agent-p-77ac3");
         let key = inputs.osc_key(HashVersion::V2, DOCUMENTED);

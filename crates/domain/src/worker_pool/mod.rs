@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_without_a_version_of_their_own_follow_the_control_plane() {
+    fn pools_without_a_version_follow_the_control_plane() {
         let kubelet = || Some(WorkerKubernetes { kubelet: Some(KubeletConfig::default()), version: None });
         let own = |version: &str| Some(WorkerKubernetes { version: Some(version.to_owned()), ..Default::default() });
         for (name, kubernetes, follows) in [

@@ -101,7 +101,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_node_is_outdated_if_it_stays_and_its_kubelet_is_not_of_the_version_of_its_pool() {
+    fn an_outdated_node_has_another_kubelet_than_its_pool() {
         let shoot = shoot();
         for (pool, has_key, leaves, kubelet, expected) in NODES {
             let worker = shoot.spec.provider.workers.iter().find(|worker| worker.name == *pool).cloned();

@@ -119,7 +119,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn kubernetes_goes_up_by_a_minor_at_most_and_automatically_within_its_minor(
+    fn kubernetes_rises_by_a_minor_automatically_by_a_patch(
         offered in profiles(), minor in 28_u64..33, patch in 0_u64..4, auto_update in any::<bool>(),
     ) {
         let current = format!("1.{minor}.{patch}");
@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn images_go_up_and_automatically_never_to_what_is_expired(offered in profiles(), shoot in shoots()) {
+    fn images_rise_and_automatically_never_to_expired_versions(offered in profiles(), shoot in shoots()) {
         for worker in &shoot.spec.provider.workers {
             let control_plane = &shoot.spec.kubernetes.version;
             let outcome = machine_image_update(worker, control_plane, "local", &offered, true, at());

@@ -19,7 +19,7 @@ fn vectors(kind: &str) -> impl Iterator<Item = Value> {
 }
 
 #[test]
-fn traces_come_out_as_recorded() {
+fn recorded_traces_are_reproduced() {
     let mut seen = 0;
     for vector in vectors("trace") {
         seen += 1;
@@ -83,7 +83,7 @@ fn check_bounds(replicas: i32, surge: &str, unavailable: &str, uneven: i64) {
 /// faulty, no machine replaced twice, no pod deleted before its budget's time has passed, and only new machines at the
 /// end.
 #[test]
-fn roll_outs_with_a_failing_machine_end_in_the_wanted_state() {
+fn roll_outs_with_a_failing_machine_succeed() {
     let kinds = [
         WorldFaultKind::CreateError("ResourceExhausted".into()),
         WorldFaultKind::NeverJoins,
@@ -268,7 +268,7 @@ fn scaling_during_a_roll_out_ends_with_new_machines_only() {
 }
 
 #[test]
-fn rule_vectors_come_out_as_recorded() {
+fn recorded_rule_vectors_are_reproduced() {
     let mut seen = 0;
     for vector in vectors("rule") {
         let rule = vector["rule"].as_str().expect("rules have a name");

@@ -160,7 +160,7 @@ fn a_repeated_request_is_executed_once() {
 }
 
 #[test]
-fn a_subscription_goes_on_where_the_connection_broke() {
+fn a_subscription_resumes_after_a_broken_connection() {
     for seed in 0..20 {
         let log = MemoryLog::new();
         let (remote, faults) = faulty(log.clone(), seed);
@@ -225,7 +225,7 @@ fn without_any_answer_the_outcome_is_unknown() {
 }
 
 #[test]
-fn a_response_of_a_proxy_is_not_taken_for_the_servers() {
+fn a_response_of_a_proxy_is_no_answer() {
     let send = |_: Request<Full<Bytes>>| async {
         let body = Full::new(Bytes::from_static(b"\x01"));
         Response::builder().status(StatusCode::BAD_GATEWAY).body(body)

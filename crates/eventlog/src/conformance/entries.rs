@@ -109,7 +109,7 @@ pub async fn a_repeated_append_is_answered_with_the_first_result(log: &impl Even
 }
 
 /// The time of an entry is at least that of the one before.
-pub async fn time_never_goes_back(log: &impl EventLog) {
+pub async fn time_never_decreases(log: &impl EventLog) {
     let at = |seconds: i64| start() + TimeDelta::seconds(seconds);
     for (name, time) in [("a", 10), ("b", 5), ("c", 20)] {
         done(log, Append { time: at(time), ..put(name, 1) }).await;

@@ -26,7 +26,7 @@ macro_rules! conformance {
             volatile_entries_fail_no_guard
             guards_are_limited_in_number_and_objects_in_size
             a_repeated_append_is_answered_with_the_first_result
-            time_never_goes_back
+            time_never_decreases
             a_subscription_starts_after_its_revision
             every_subscriber_learns_the_position
             a_subscription_to_a_cluster_gets_that_cluster
@@ -43,7 +43,7 @@ macro_rules! conformance {
             no_entry_is_delivered_twice
             no_entry_is_lost_by_a_slow_reader
             compacting_at_a_deletion_drops_no_entry_on_its_way
-            a_subscription_that_starts_at_a_compaction_gets_the_deletion_after_it
+            a_subscription_from_a_compaction_gets_later_deletions
             a_subscription_to_the_future_is_refused
         );
     };

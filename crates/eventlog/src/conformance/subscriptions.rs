@@ -200,7 +200,7 @@ pub async fn compacting_at_a_deletion_drops_no_entry_on_its_way(log: &impl Event
 }
 
 /// etcd: "Missing delete event on watch opened on same revision as compaction" (#19179).
-pub async fn a_subscription_that_starts_at_a_compaction_gets_the_deletion_after_it(log: &impl EventLog) {
+pub async fn a_subscription_from_a_compaction_gets_later_deletions(log: &impl EventLog) {
     let created = done(log, put("a", 1)).await;
     let deleted = done(log, delete("a", created, 1)).await;
     log.compact(created).await.expect("not in the future");

@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_come_with_their_scheme_in_any_case() {
+    fn the_scheme_of_a_token_has_any_case() {
         for (text, expected) in
             [("Bearer a", Some("a")), ("bearer  a ", Some("a")), ("Basic a", None), ("Bearer ", None), ("a", None)]
         {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_are_listed_when_asked_for_or_failing() {
+    fn checks_are_listed_on_request_or_failure() {
         let health = Health::default().check("log", || true).ready("clock", || false);
         check(&health, "livez", "", (200, "ok"));
         check(&health, "livez", "verbose", (200, "[+]ping ok\n[+]log ok\nlivez check passed\n"));

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn people_get_it_and_programs_when_they_ask() {
+    fn people_get_indented_json_and_programs_on_request() {
         let objects = "/clusters/garden/api/v1/namespaces";
         for (path, query, agent, accept, expected) in [
             (objects, "", "curl/8.5.0", "*/*", true),

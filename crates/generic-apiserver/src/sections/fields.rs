@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_gets_another_name_where_it_has_not_got_it() {
+    fn a_field_is_renamed_unless_it_was() {
         const SETS: Path = &["spec", "images", EACH, "versions", EACH, "sets"];
         for (section, expected) in [
             (
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_put_field_replaces_the_old_one_and_needs_its_parent() {
+    fn a_set_field_replaces_the_old_one() {
         let put =
             |section: &str| put(section.as_bytes(), PATH, b"2").map(|whole| String::from_utf8(whole).expect("text"));
         let whole = Some(r#","spec":{"maintenance":{"a":1,"autoRotation":2}}"#.to_owned());

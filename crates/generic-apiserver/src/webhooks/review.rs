@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_come_with_their_type() {
+    fn patches_have_a_type() {
         let allowed = read(&json!({ "uid": "1", "allowed": true, "warnings": ["w"] })).expect("an answer");
         assert_eq!(allowed, Decision { denied: None, patch: None, warnings: vec!["w".to_owned()] });
         let patched = json!({ "uid": "1", "allowed": true, "patch": "W10=", "patchType": "JSONPatch" });

@@ -325,7 +325,7 @@ async fn empty_structs_have_no_manager() {
 }
 
 #[tokio::test]
-async fn objects_of_own_clients_are_tracked_from_the_first_apply_on() {
+async fn component_objects_are_tracked_from_the_first_apply() {
     let world = world().await;
     let collection = WIDGET.trim_end_matches("/w");
     let agent = ("user-agent", "landscape/v1");

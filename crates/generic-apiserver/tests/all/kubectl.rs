@@ -265,7 +265,7 @@ impl Replay {
 }
 
 #[tokio::test]
-async fn kubectl_gets_the_answers_that_it_asks_for() {
+async fn kubectl_gets_the_requested_answers() {
     let commands: Vec<Command> = VECTORS.lines().map(|line| serde_json::from_str(line).expect("a command")).collect();
     let all = || commands.iter().flat_map(|command| command.requests.iter().flat_map(|requests| &requests.sent));
     // Discovery of one group is a path of two segments below `/apis`, too short to be a resource.

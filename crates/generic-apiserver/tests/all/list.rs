@@ -53,7 +53,7 @@ async fn old_objects_are_selected_and_changed_like_recent_ones() {
 }
 
 #[tokio::test]
-async fn pages_come_from_the_first_ones_snapshot() {
+async fn pages_are_of_the_first_ones_snapshot() {
     let world = world(&["a", "b", "c", "d"]).await;
     let first = world.get(&format!("{WIDGETS}?limit=2")).await.expect_code(200);
     assert_eq!(names(&first), ["n/a", "n/b"]);
@@ -95,7 +95,7 @@ async fn the_past_is_listed_exactly() {
 }
 
 #[tokio::test]
-async fn a_revision_to_come_is_waited_for() {
+async fn a_future_revision_is_awaited() {
     let world = world(&["a"]).await;
     let next = world.server.position().0 + 5;
     let path = format!("{WIDGETS}?resourceVersion={next}");

@@ -839,7 +839,7 @@ impl generic_apiserver::Authorizer for OnlyW {
 }
 
 #[tokio::test]
-async fn a_list_of_one_name_needs_permission_for_that_name_only() {
+async fn a_list_of_one_name_needs_its_permission_only() {
     let world = World::with(|builder| builder.authorizer(OnlyW)).await;
     let list = |fields: &str| format!("/clusters/a/apis/example.com/v1/namespaces/n/widgets?fieldSelector={fields}");
     assert_eq!(world.get(&list("metadata.name%3Dw")).await.code, 200);

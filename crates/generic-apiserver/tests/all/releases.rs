@@ -36,7 +36,7 @@ fn stored(log: &MemoryLog) -> String {
 }
 
 #[tokio::test]
-async fn a_default_of_an_unknown_field_is_not_stored_and_not_shown() {
+async fn defaults_of_unknown_fields_are_neither_stored_nor_shown() {
     let log = MemoryLog::new();
     let old = server(&log, Release(1)).await;
     let spec = |answer: &Value| answer["spec"].clone();
@@ -56,7 +56,7 @@ async fn a_default_of_an_unknown_field_is_not_stored_and_not_shown() {
 }
 
 #[tokio::test]
-async fn a_default_of_an_unknown_field_is_no_change_of_the_specification() {
+async fn defaults_of_unknown_fields_change_no_specification() {
     let log = MemoryLog::new();
     let path = format!("{PAINTED}/w");
     let one = server(&log, Release(1)).await;
@@ -99,7 +99,7 @@ fn next(watch: &mut Body) -> Value {
 }
 
 #[tokio::test]
-async fn an_object_that_an_older_release_stored_shows_the_default_of_a_later_field() {
+async fn objects_of_older_releases_show_later_defaults() {
     let log = MemoryLog::new();
     let path = format!("{PAINTED}/w");
     let old = server(&log, Release(1)).await;

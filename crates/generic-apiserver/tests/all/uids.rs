@@ -76,7 +76,7 @@ async fn a_uid_does_not_depend_on_when_the_server_started() {
 
 /// Another server creates and deletes the object between the decision about a creation and its entry.
 #[tokio::test]
-async fn uids_differ_although_an_object_came_between() {
+async fn uids_differ_despite_an_object_in_between() {
     let log = MemoryLog::new();
     started(&log).await;
     let (other, is_done) = (log.clone(), AtomicBool::new(false));

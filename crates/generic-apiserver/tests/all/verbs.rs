@@ -13,7 +13,7 @@ fn widget(name: &str, size: i64) -> Value {
 }
 
 #[tokio::test]
-async fn an_object_lives_through_all_verbs() {
+async fn an_object_passes_all_verbs() {
     let world = World::new().await;
     let created = world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
     assert_eq!(created["kind"], "Widget");
@@ -282,7 +282,7 @@ async fn scale_reads_and_writes_replicas() {
 }
 
 #[tokio::test]
-async fn owners_that_are_named_twice_are_kept_once_with_a_warning() {
+async fn owners_named_twice_are_kept_once_with_a_warning() {
     let world = World::new().await;
     let owner = json!({ "apiVersion": "v1", "kind": "A", "name": "a", "uid": "1" });
     let other = json!({ "apiVersion": "v1", "kind": "A", "name": "a", "uid": "1", "blockOwnerDeletion": true });
@@ -302,7 +302,7 @@ async fn owners_that_are_named_twice_are_kept_once_with_a_warning() {
 }
 
 #[tokio::test]
-async fn tables_and_partial_objects_come_by_accept() {
+async fn tables_and_partial_objects_are_selected_by_accept() {
     let world = World::new().await;
     world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
     let accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";

@@ -50,7 +50,7 @@ fn echo(request: Request) -> ResponseFuture {
 }
 
 #[tokio::test]
-async fn a_user_is_known_by_certificate_or_token() {
+async fn a_user_is_authenticated_by_certificate_or_token() {
     let wire = Wire::new(echo).await;
     let (code, shown) = get(&wire.user("jane", &["dev", "ops"]), "/clusters/a/api", &[]).await;
     assert_eq!((code, &shown["user"]), (200, &json!("jane")));
@@ -384,7 +384,7 @@ async fn clients_of_the_same_machine_are_not_pinged() {
 }
 
 #[tokio::test]
-async fn too_many_requests_at_once_are_told_to_come_again() {
+async fn too_many_concurrent_requests_get_retry_after() {
     let (_, wire) = served(|options| options.limits.requests = 0).await;
     let client = wire.user("jane", &[]);
     let response = send(&client, "GET", WIDGETS, &[], Bytes::new()).await;
@@ -463,7 +463,7 @@ async fn open_requests_are_cut_after_the_grace_period() {
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_answered_and_breaks_nothing() {
+async fn a_too_large_head_is_answered() {
     let wire = Wire::new(echo).await;
     for client in [wire.user("jane", &[]), wire.client(Credentials::None, Watches::Shared)] {
         let large = "x".repeat(300_000);
@@ -529,7 +529,7 @@ async fn invalid_requests_on_a_raw_connection_are_answered() {
 }
 
 #[tokio::test]
-async fn half_a_head_is_waited_for_less_long_than_the_next_request() {
+async fn an_incomplete_head_times_out_early() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let wire = Wire::new(echo).await;
     let mut stream = by_hand(&wire).await;
@@ -564,7 +564,7 @@ async fn one_answer(stream: &mut tokio_rustls::client::TlsStream<tokio::net::Tcp
 
 /// Python's `requests` sends head and body apart; nine of 27 of its requests after a refusal failed.
 #[tokio::test]
-async fn a_connection_goes_on_behind_a_refusal() {
+async fn a_connection_stays_open_after_a_refusal() {
     use tokio::io::AsyncWriteExt;
     let (_world, wire) = served(|_| ()).await;
     let mut stream = by_hand(&wire).await;

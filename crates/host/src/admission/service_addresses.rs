@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_free_number_from_the_place_of_the_name_on_is_taken() {
+    fn the_first_free_number_after_the_names_is_taken() {
         let start = free("a/b", 10, Some).expect("a number");
         assert_eq!(free("a/b", 10, |number| (number != start).then_some(number)), Some((start + 1) % 10));
         assert_eq!(free("a/b", 10, |_| None::<u32>), None);

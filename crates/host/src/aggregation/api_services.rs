@@ -292,7 +292,7 @@ mod tests {
 
     /// The landscape starts: one task writes that no instance is available while the first instance becomes ready.
     #[tokio::test]
-    async fn the_last_write_says_what_holds_however_slow_an_earlier_one_is() {
+    async fn the_last_write_counts_despite_slow_earlier_ones() {
         let limit = AnswerLimit { wall: Clock::wall(), time: TimeDelta::days(1), report: Arc::new(|_, _| {}) };
         let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
         let (open, gate) = watch::channel(false);

@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_go_to_one_after_the_other() {
+    async fn requests_are_distributed_round_robin() {
         let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200), Ok(202)]), ("b", &[Ok(201), Ok(203)])]);
         for expected in [200, 201, 200] {
             assert_eq!(call(&instances, Method::GET).await, Ok(expected));
@@ -567,7 +567,7 @@ mod tests {
 
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "tasks of the test itself")]
-    async fn a_server_that_runs_and_does_not_answer_gets_no_requests_until_it_does() {
+    async fn an_unresponsive_server_gets_no_requests() {
         let wall = SimulatedClock::new(DateTime::<Utc>::UNIX_EPOCH);
         let reported: Arc<Mutex<Vec<(String, bool)>>> = Arc::default();
         let report = reported.clone();
@@ -619,7 +619,7 @@ mod tests {
 
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "tasks of the test itself")]
-    async fn an_outage_is_observed_when_no_instance_is_left_that_answers() {
+    async fn an_outage_is_observed_without_answering_instances() {
         let wall = SimulatedClock::new(DateTime::<Utc>::UNIX_EPOCH);
         let limit =
             AnswerLimit { wall: Clock::new(wall.clone()), time: TimeDelta::seconds(5), report: Arc::new(|_, _| {}) };
@@ -659,7 +659,7 @@ mod tests {
 
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "tasks of the test itself")]
-    async fn a_server_that_is_slow_with_one_answer_is_not_unresponsive() {
+    async fn one_slow_answer_makes_no_server_unresponsive() {
         let wall = SimulatedClock::new(DateTime::<Utc>::UNIX_EPOCH);
         let limit = AnswerLimit {
             wall: Clock::new(wall.clone()),

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_says_of_which_kind_messages_are() {
+    fn the_kind_of_messages_is_that_of_the_path() {
         let known = |path: &str| Place::of(path).map(|place| place.has_messages());
         for (path, expected) in [
             ("/clusters/a/api/v1/pods", Some(Some(true))),

@@ -139,7 +139,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_path_asks_for_one_thing() {
+    fn a_path_has_one_target() {
         for (path, expected) in PATHS {
             assert_eq!(format!("{:?}", Place::of(path)), *expected, "{path}");
         }

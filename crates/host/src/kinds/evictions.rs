@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_are_not_ready_are_evicted_if_enough_others_are_or_the_policy_says_so() {
+    fn unready_pods_are_evicted_by_policy_or_healthy_others() {
         for (healthy, gives_up_unhealthy, allows) in [(2, false, true), (1, false, false), (1, true, true)] {
             let budget = Budget { gives_up_unhealthy, ..budget(healthy) };
             assert_eq!(budget.allows(false).is_ok(), allows, "{budget:?}");

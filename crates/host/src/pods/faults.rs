@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_that_cannot_be_reached_is_so_for_its_gardenlet_and_gardener_controller_manager() {
+    fn an_unreachable_seed_is_cut_off_from_two_components() {
         let now = "2023-07-27T20:00:00Z".parse().expect("an instant");
         let time = Clock::new(SimulatedClock::new(now));
         let faults = Faults::default();
@@ -282,7 +282,7 @@ mod tests {
 
     /// A component inside the process tries again at the end of the fault, at whatever wall time that is.
     #[test]
-    fn a_component_inside_the_process_is_told_the_end_of_a_partition() {
+    fn a_component_inside_observes_the_end_of_a_partition() {
         let now: Instant = "2023-07-27T20:00:00Z".parse().expect("an instant");
         let until = now + TimeDelta::minutes(10);
         let fault = |until: Option<Instant>| {

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_events_are_known() {
+    fn paths_of_events_are_recognized() {
         for (path, expected) in [
             ("/clusters/a/api/v1/events", Some(("a", true))),
             ("/clusters/a/api/v1/namespaces/n/events", Some(("a", true))),

@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lease_lives_as_long_as_one_of_its_owners() {
+    fn a_lease_exists_as_long_as_an_owner() {
         let heartbeats = Heartbeats::default();
         heartbeats.begin("local", "old");
         heartbeats.begin("local", "new");
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_is_sent_renewals_as_long_as_the_owner_runs() {
+    fn a_watch_gets_renewals_while_the_owner_runs() {
         use clock::{SimulatedClock, TimeSource};
         use http_body_util::StreamBody;
 

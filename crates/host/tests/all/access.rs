@@ -183,7 +183,7 @@ async fn initial_roles_can_be_deleted() {
 }
 
 #[tokio::test]
-async fn nobody_gives_away_more_than_they_have() {
+async fn no_user_grants_more_than_it_has() {
     let host = host().await;
     let jane = user("jane", &[]);
     bind(&host, "shoot--p--a", "default", "admin", "jane").await;
@@ -268,7 +268,7 @@ async fn roles_are_judged_before_they_are_stored() {
 }
 
 #[tokio::test]
-async fn everybody_may_ask_what_they_may() {
+async fn all_users_may_review_their_own_access() {
     let host = host().await;
     let jane = user("jane", &["devs"]);
     let who = "/clusters/shoot--p--a/apis/authentication.k8s.io/v1/selfsubjectreviews";

@@ -135,7 +135,7 @@ fn budgets_and_leases_are_validated_and_other_kinds_stored() {
 }
 
 #[test]
-fn a_limit_range_gives_containers_what_they_do_not_say_and_refuses_too_much() {
+fn a_limit_range_sets_defaults_and_maxima() {
     let world = World::new(Options::default());
     let entry = json!({"type": "Container", "max": {"cpu": "1"}, "defaultRequest": {"cpu": "100m"}});
     let claims = json!({"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}});
@@ -197,7 +197,7 @@ fn defaults_are_no_new_template() {
 }
 
 #[test]
-fn a_pod_may_be_asked_to_take_any_time_to_end() {
+fn a_pod_has_any_grace_period() {
     let world = World::new(Options::default());
     world.ask(
         "POST",
@@ -213,7 +213,7 @@ fn a_pod_may_be_asked_to_take_any_time_to_end() {
 }
 
 #[test]
-fn a_quota_says_what_is_used_and_holds() {
+fn a_quota_has_the_used_amounts_and_limits() {
     let world = World::new(Options::default());
     let hard = json!({"pods": "2", "requests.cpu": "1", "configmaps": "2"});
     world.ask("POST", QUOTAS, json!({"metadata": {"name": "q"}, "spec": {"hard": hard}}));
@@ -385,7 +385,7 @@ fn a_runtime_class_shapes_its_pods() {
 }
 
 #[test]
-fn containers_are_added_for_debugging_through_their_own_door() {
+fn debug_containers_are_added_through_their_subresource() {
     let world = World::new(Options::default());
     world.ask("POST", PODS, pod("p", "1"));
     world.settle(60);

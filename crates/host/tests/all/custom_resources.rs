@@ -188,7 +188,7 @@ async fn objects_are_pruned_filled_and_judged() {
 }
 
 #[tokio::test]
-async fn definitions_that_cannot_be_served_are_refused_or_say_why() {
+async fn unservable_definitions_are_refused_or_have_a_reason() {
     let host = host().await;
     let refused = ask(
         &host,
@@ -225,7 +225,7 @@ async fn definitions_that_cannot_be_served_are_refused_or_say_why() {
 }
 
 #[tokio::test]
-async fn a_definition_goes_with_its_objects() {
+async fn a_definition_is_deleted_with_its_objects() {
     let host = host().await;
     defined(&host).await;
     let held = |mut tree: Value| {
@@ -481,7 +481,7 @@ async fn definitions_do_not_replace_resources_of_the_cluster() {
 
 /// The garbage collector handles custom resources, as owners and as dependents, once their definition exists.
 #[test]
-fn objects_go_with_their_owners() {
+fn objects_are_deleted_with_their_owners() {
     const MAPS: &str = "/api/v1/namespaces/default/configmaps";
     let world = World::new(kube_controllers::workload::Options::default());
     let names = |path: &str| {

@@ -129,7 +129,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_request_reaches_the_server_behind_a_service_with_its_user() {
+async fn a_request_reaches_an_extension_server_with_its_user() {
     let world = World::new().await;
     assert_eq!(world.get("/apis/toys.example.com/v1/toys").await.code, 404);
     world.register(|_| {}).await;
@@ -198,7 +198,7 @@ async fn a_server_that_cannot_be_reached_is_unavailable_and_stale() {
 }
 
 #[tokio::test]
-async fn a_certificate_of_another_authority_is_refused_unless_it_is_ignored() {
+async fn another_authoritys_certificate_is_refused_unless_ignored() {
     let world = World::new().await;
     let other = apimachinery::meta::ByteString(authority("other").pair().certificate.clone().into_bytes()).to_base64();
     world.register(|spec| spec["caBundle"] = json!(other)).await;

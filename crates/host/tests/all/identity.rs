@@ -78,7 +78,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_certificate_is_worth_what_the_cluster_in_the_path_says() {
+async fn a_certificate_counts_by_the_cluster_of_the_path() {
     let world = world().await;
     let jane = Some("jane [\"devs\"]");
     for (chain, everywhere, garden, shoot, other) in [

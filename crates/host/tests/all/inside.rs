@@ -88,7 +88,7 @@ async fn reader(context: Context, ready: oneshot::Sender<()>, done: UnboundedSen
 /// waits for its watch lines, even if their reader is scheduled late.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
-async fn time_waits_for_what_a_server_of_this_process_has_written() {
+async fn time_waits_for_writes_of_a_server_inside() {
     let log: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
     let mut world = World::over(Mode::Stepped, Clock::wall(), log.clone());
     let limit = AnswerLimit { wall: Clock::wall(), time: TimeDelta::days(1), report: Arc::new(|_, _| {}) };

@@ -135,7 +135,7 @@ async fn definitions_have_the_fields_of_their_release() {
 }
 
 #[tokio::test]
-async fn openapi_says_what_is_not_emulated() {
+async fn openapi_marks_unemulated_fields() {
     let host = host_of("v1.149.0").await;
     let mut count = 0;
     for Unemulated { group, kind, paths, .. } in catalogue::UNEMULATED {
@@ -176,7 +176,7 @@ async fn reconcile_seed(host: &Host, version: &str) {
 }
 
 #[tokio::test]
-async fn stored_objects_stay_readable_and_are_pruned_when_they_are_written() {
+async fn stored_objects_are_pruned_by_their_next_write() {
     let host = host_of("v1.120.0").await;
     let seed = json!({"metadata": {"name": "a"}, "spec": {"provider": {"type": "local", "region": "local"}}});
     post(&host, "/clusters/garden/apis/core.gardener.cloud/v1beta1/seeds", &seed).await;

@@ -216,7 +216,7 @@ async fn a_pod_is_a_process_until_it_is_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pod_that_is_to_be_deleted_before_the_kubelet_sees_it_goes() {
+async fn a_pod_deleted_before_its_start_is_removed() {
     let mut kubelet = Kubelet::stopped();
     kubelet.config().await;
     kubelet.create("toy-1", "toy:well").await;
@@ -230,7 +230,7 @@ async fn a_pod_that_is_to_be_deleted_before_the_kubelet_sees_it_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_that_fails_is_started_again_and_then_left_alone_for_a_while() {
+async fn a_failed_process_is_restarted_with_back_off() {
     let kubelet = Kubelet::new().await;
     kubelet.config().await;
     kubelet.create("toy-1", "toy:badly").await;
@@ -281,7 +281,7 @@ async fn no_process_ends_without_a_word() {
 /// Time is held until requests are forwarded to a ready process, and from the end of a process until it is restarted or
 /// its pod shows when that will be: the process's work would be missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn time_is_held_while_a_process_begins_and_after_its_end() {
+async fn time_is_held_around_start_and_end_of_processes() {
     let kubelet = Kubelet::new().await;
     kubelet.config().await;
     kubelet.create("toy-1", "toy:badly").await;
@@ -296,7 +296,7 @@ async fn time_is_held_while_a_process_begins_and_after_its_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_panic_that_a_process_survives_is_a_condition_of_its_pod() {
+async fn a_survived_panic_is_a_condition_of_the_pod() {
     let kubelet = Kubelet::new().await;
     kubelet.config().await;
     kubelet.create("toy-1", "toy:shaken").await;
@@ -308,7 +308,7 @@ async fn a_panic_that_a_process_survives_is_a_condition_of_its_pod() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pod_that_lacks_something_says_what_and_starts_when_it_is_there() {
+async fn a_pod_names_missing_objects_and_starts_with_them() {
     let kubelet = Kubelet::new().await;
     kubelet.create("toy-1", "toy:well").await;
     let pod = kubelet.until("toy-1", |pod| waits(pod, "CreateContainerConfigError")).await.expect("there");
@@ -325,7 +325,7 @@ async fn a_pod_that_lacks_something_says_what_and_starts_when_it_is_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pod_whose_image_does_not_exist_waits_for_it_until_it_is_deleted() {
+async fn a_pod_waits_for_a_missing_image_until_deleted() {
     let kubelet = Kubelet::new().await;
     kubelet.create("toy-1", "toy:unknown").await;
     let pod = kubelet.until("toy-1", |pod| waits(pod, "ImagePullBackOff")).await.expect("there");

@@ -195,7 +195,7 @@ async fn stored(host: &Host, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn another_client_does_not_take_a_lease_from_its_running_owner() {
+async fn no_client_takes_a_lease_from_its_running_owner() {
     let (host, time, _) = world().await;
     time.advance_to(time.now() + TimeDelta::minutes(5));
     let now = json!("2023-07-27T20:05:00.000000Z");
@@ -226,7 +226,7 @@ async fn another_client_does_not_take_a_lease_from_its_running_owner() {
 }
 
 #[tokio::test]
-async fn a_lease_without_an_owner_is_not_renewed_by_a_write_that_omits_its_renewal() {
+async fn a_write_without_a_renewal_renews_no_ownerless_lease() {
     let (host, time, _) = world().await;
     time.advance_to(time.now() + TimeDelta::minutes(5));
     let path = format!("{NAMESPACE}/gone");
@@ -256,7 +256,7 @@ fn events(body: &mut Body) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn renewals_have_the_form_of_the_watch_and_end_with_their_owner() {
+async fn renewals_have_the_form_of_the_watch() {
     for (form, query, kind, renewed_at) in [
         ("Table", "", "Table", ""),
         ("Table", "&includeObject=None", "Table", ""),

@@ -173,7 +173,7 @@ async fn every_served_kind_is_described() {
 }
 
 #[tokio::test]
-async fn lists_say_how_they_merge() {
+async fn lists_have_their_merge_behaviour() {
     let host = host().await;
     let (v3, v2) = documents(&host, "garden").await;
     let schemas = [&v3["apis/core.gardener.cloud/v1beta1"]["components"]["schemas"], &v2["definitions"]];
@@ -224,7 +224,7 @@ async fn documents_are_kept_by_their_hash() {
 }
 
 #[tokio::test]
-async fn documents_come_as_protobuf() {
+async fn documents_are_served_as_protobuf() {
     let host = host().await;
     for path in ["v3/api/v1", "v3/apis/core.gardener.cloud/v1beta1", "v3/apis/apiextensions.k8s.io/v1"] {
         let path = format!("/clusters/garden/openapi/{path}");
@@ -313,7 +313,7 @@ fn pairs(message: &[u8], number: u32) -> BTreeMap<String, &[u8]> {
 
 /// The two forms of version 2 have the same definitions, properties, paths, extensions and references.
 #[tokio::test]
-async fn the_protobuf_form_says_what_the_json_says() {
+async fn protobuf_and_json_documents_agree() {
     let host = host().await;
     let (_, json) = documents(&host, "garden").await;
     let answer = send(&host, "GET", "/clusters/garden/openapi/v2", &[("accept", PROTOBUF)], "").await;

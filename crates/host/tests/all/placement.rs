@@ -89,7 +89,7 @@ fn pods_that_keep_apart_wait_for_another_node() {
 }
 
 #[test]
-fn a_pod_waits_for_a_node_with_the_labels_that_it_wants() {
+fn a_pod_waits_for_a_node_with_required_labels() {
     let world = world_with(&["a", "b"]);
     let expression = json!({"key": "disk", "operator": "In", "values": ["ssd", "nvme"]});
     let required = json!({"nodeSelectorTerms": [{"matchExpressions": [expression]}]});
@@ -105,7 +105,7 @@ fn a_pod_waits_for_a_node_with_the_labels_that_it_wants() {
 }
 
 #[test]
-fn a_pod_waits_for_those_that_it_wants_to_be_near_to() {
+fn a_pod_waits_for_pods_of_its_affinity() {
     let world = world_with(&["a", "b"]);
     world.ask("POST", DEPLOYMENTS, web(1, by_host("podAffinity", "db")));
     world.settle(60);
@@ -118,7 +118,7 @@ fn a_pod_waits_for_those_that_it_wants_to_be_near_to() {
 
 /// A pod without affinities waits until the one with the anti-affinity is deleted or has other labels.
 #[test]
-fn a_pod_is_placed_once_the_conflicting_pod_is_gone() {
+fn a_pod_is_placed_after_the_conflicting_pods_deletion() {
     for change in [Value::Null, json!({"metadata": {"labels": {"app": "cache"}}})] {
         let world = world_with(&["a"]);
         let mut shy = by_host("podAntiAffinity", "web");

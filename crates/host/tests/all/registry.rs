@@ -146,7 +146,7 @@ async fn upstream_profile_registers_any_version() {
 
 /// The namespace of the Leases sets the enforcement of version rules.
 #[tokio::test]
-async fn a_version_out_of_skew_is_warned_of_or_not_looked_at_where_the_landscape_says_so() {
+async fn enforcement_warn_and_off_admit_versions_out_of_skew() {
     let text = "version skew: gardener-scheduler version must not be newer than gardener-apiserver version \
                 (gardener-apiserver version: 1.2.0, gardener-scheduler version: 1.3.0)";
     for (profile, annotation, code, warning) in [
@@ -174,7 +174,7 @@ async fn a_version_out_of_skew_is_warned_of_or_not_looked_at_where_the_landscape
 }
 
 #[tokio::test]
-async fn an_older_version_may_come_back_where_downgrades_are_allowed() {
+async fn downgrades_are_possible_if_allowed() {
     let host = host(Profile::Documents).await;
     let marks = json!({ "gardener-apiserver": "v1.3.0" }).to_string();
     annotate(&host, json!({ "terrarium.dev/high-water-marks": marks })).await;
@@ -188,7 +188,7 @@ async fn an_older_version_may_come_back_where_downgrades_are_allowed() {
 
 /// All instances of gardener-apiserver were scaled down.
 #[tokio::test]
-async fn the_first_apiserver_that_comes_back_skips_no_minor() {
+async fn the_first_apiserver_after_a_restart_skips_no_minor() {
     let host = host(Profile::Documents).await;
     let marks = json!({ "gardener-apiserver": "v1.2.0" }).to_string();
     annotate(&host, json!({ "terrarium.dev/high-water-marks": marks })).await;

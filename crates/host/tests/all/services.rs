@@ -14,7 +14,7 @@ fn service(name: &str, spec: Value) -> Value {
 }
 
 #[test]
-fn every_namespace_has_an_account_and_the_authority_and_gets_them_back() {
+fn every_namespace_has_account_and_authority_restored() {
     let world = World::new(Options::default());
     world.ask("POST", NAMESPACES, json!({"metadata": {"name": "later"}}));
     world.settle(1);

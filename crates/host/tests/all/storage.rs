@@ -97,7 +97,7 @@ fn phase(name: &str, phase: &str) -> (String, String) {
 }
 
 #[test]
-fn a_claim_without_a_class_never_exists_where_there_is_a_default() {
+fn claims_without_a_class_get_the_default() {
     let world = World::new(Options::default());
     let class_of = |claim: Value| world.ask("POST", CLAIMS, claim)["spec"]["storageClassName"].clone();
     assert_eq!(class_of(claim("early", None)), Value::Null);
@@ -109,7 +109,7 @@ fn a_claim_without_a_class_never_exists_where_there_is_a_default() {
 
 /// Source: kubernetes.io, StatefulSets: `volumeClaimTemplates`, limitations.
 #[test]
-fn a_stateful_set_has_a_claim_for_each_pod_that_outlives_it() {
+fn claims_of_a_stateful_set_outlive_its_pods() {
     let world = World::new(Options::default());
     world.ask("POST", CLASSES, class("fast", "Immediate", true));
     world.ask("POST", SETS, set(2, Value::Null));
@@ -155,7 +155,7 @@ fn a_stateful_set_has_a_claim_for_each_pod_that_outlives_it() {
 }
 
 #[test]
-fn claims_go_with_pods_or_set_where_the_policy_says_so() {
+fn claims_are_deleted_by_the_retention_policy() {
     for (policy, after_scaling, after_deletion) in [
         (json!({"whenDeleted": "Retain", "whenScaled": "Delete"}), 1, 1),
         (json!({"whenDeleted": "Delete", "whenScaled": "Retain"}), 2, 0),
@@ -178,7 +178,7 @@ fn claims_go_with_pods_or_set_where_the_policy_says_so() {
 }
 
 #[test]
-fn a_claim_waits_for_what_is_missing_and_says_what_it_is() {
+fn a_claim_names_the_missing_object() {
     let world = World::new(Options::default());
     world.ask("POST", CLAIMS, claim("plain", None));
     world.ask("POST", CLAIMS, claim("named", Some("slow")));
@@ -222,7 +222,7 @@ fn a_pod_waits_for_a_claim_that_is_not_there() {
 /// PersistentVolumeClaim is created. PersistentVolumes will be selected or provisioned conforming to the topology that is
 /// specified by the Pod's scheduling constraints."
 #[test]
-fn a_volume_is_made_where_its_first_pod_runs_and_keeps_its_pods_there() {
+fn a_volume_is_provisioned_for_its_first_pods_node() {
     let world = world_with_nodes();
     world.ask("POST", CLASSES, class("late", "WaitForFirstConsumer", true));
     world.ask("POST", CLAIMS, claim("data", None));
@@ -292,7 +292,7 @@ fn a_claim_stays_while_a_pod_uses_it() {
 }
 
 #[test]
-fn a_volume_that_is_there_is_taken_and_one_that_is_lost_is_missed() {
+fn existing_volumes_are_bound_and_lost_ones_reported() {
     let world = World::new(Options::default());
     let spec = json!({
         "capacity": {"storage": "2Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/data"},

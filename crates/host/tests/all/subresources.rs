@@ -73,7 +73,7 @@ fn noon() -> Instant {
 }
 
 #[tokio::test]
-async fn a_token_is_its_account_until_it_expires_or_the_account_is_gone() {
+async fn a_token_is_valid_until_expiry_or_its_accounts_deletion() {
     let world = World::new();
     let accounts = format!("{DEFAULT}/serviceaccounts");
     assert_eq!(world.send("POST", &accounts, json!({ "metadata": { "name": "robot" } })).await.0, 201);
@@ -128,7 +128,7 @@ async fn a_token_is_its_account_until_it_expires_or_the_account_is_gone() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_bound_goes_with_what_it_is_bound_to() {
+async fn a_bound_token_is_invalid_after_the_objects_deletion() {
     let world = World::new();
     world.send("POST", &format!("{DEFAULT}/serviceaccounts"), json!({ "metadata": { "name": "robot" } })).await;
     world.send("POST", &format!("{DEFAULT}/secrets"), json!({ "metadata": { "name": "s" } })).await;
@@ -197,7 +197,7 @@ async fn a_pod_is_evicted_unless_a_budget_needs_it() {
 }
 
 #[tokio::test]
-async fn a_scale_in_a_dry_run_shows_what_it_would_be() {
+async fn a_scale_in_a_dry_run_shows_the_result() {
     let world = World::new();
     let deployments = "/clusters/runtime/apis/apps/v1/namespaces/default/deployments";
     let labels = json!({ "app": "web" });

@@ -424,7 +424,7 @@ async fn pass_while_time_waits<T>(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
-async fn a_client_that_takes_no_part_is_given_time_to_act() {
+async fn a_client_outside_of_time_may_act_between_steps() {
     let wall = SimulatedClock::new(start());
     let mut world = World::on(Mode::Stepped, Clock::new(wall.clone()));
     let transport = world.transport();

@@ -336,7 +336,7 @@ mod tests {
 
     /// Source: kubernetes.io, Persistent Volumes, binding.
     #[test]
-    fn a_claim_without_a_class_takes_the_smallest_volume_that_fits() {
+    fn an_unclassed_claim_gets_the_smallest_fitting_volume() {
         let none = "FailedBinding: no persistent volumes available for this claim and no storage class is set";
         check(&[], &view(&[]), none);
         check(&[], &View { default_class: Some("d"), ..view(&[]) }, "assign d");

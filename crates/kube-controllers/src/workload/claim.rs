@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn own_objects_stay_while_they_are_selected_and_orphans_are_adopted() {
+    fn selected_objects_are_kept_and_orphans_adopted() {
         let selector = Labels::exact([("app", "web")]);
         for (label, controller, deleted, owner_deleted, expected) in [
             ("web", Some("me"), false, false, Claim::Keep),

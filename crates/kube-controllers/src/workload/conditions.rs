@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_said_and_has_no_deadline() {
+    fn a_pause_is_a_condition_without_deadline() {
         let mut deployment = deployment();
         step(&mut deployment, &replica_set(3, 3), &[], 0);
         deployment.spec.paused = true;

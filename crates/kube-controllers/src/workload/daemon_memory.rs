@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_remembered_sets_are_marked() {
+    fn only_recorded_sets_are_marked() {
         let memory = DaemonMemory::default();
         memory.mark("a", "n");
         assert_eq!(memory.take("a", 1), None);

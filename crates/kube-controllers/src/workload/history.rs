@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn each_new_template_is_the_next_revision_and_a_rollback_too() {
+    fn each_new_template_and_rollback_is_a_revision() {
         let mut deployment = ObjectMeta::default();
         for key in [
             "kubernetes.io/change-cause",

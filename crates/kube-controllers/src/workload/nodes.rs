@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_was_ready_is_tainted_when_it_is_no_more() {
+    fn a_node_that_is_no_longer_ready_is_tainted() {
         let keys = |node: &Node| {
             let taints = wanted_taints(node);
             taints.iter().map(|taint| format!("{}:{}", taint.key, taint.effect)).collect::<Vec<_>>()
@@ -193,7 +193,7 @@ mod tests {
     /// toleration with tolerationSeconds=300 … DaemonSet pods are created with NoExecute tolerations … with no
     /// tolerationSeconds".
     #[test]
-    fn pods_stay_on_a_lost_node_as_long_as_they_tolerate_it() {
+    fn pods_stay_on_a_lost_node_while_tolerating_it() {
         let taints = wanted_taints(&node("Unknown", &[]));
         let pod = |tolerations: &[(&str, &str, Option<i64>)]| {
             let mut pod = Pod::default();

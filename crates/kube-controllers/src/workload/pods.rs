@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_available_when_it_has_been_ready_long_enough() {
+    fn a_pod_is_available_after_its_minimum_ready_time() {
         let pod = pod("a");
         assert_eq!(available_at(&pod, TimeDelta::seconds(10)), Some(instant(-3590)));
         let unready = changed(|pod| "False".clone_into(&mut pod.status.conditions[0].status));

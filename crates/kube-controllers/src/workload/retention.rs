@@ -137,7 +137,7 @@ mod tests {
     /// "whenDeleted: Configures the volume retention behavior that applies when the StatefulSet is deleted. whenScaled:
     /// … when the replica count of the StatefulSet is reduced"; "Retain … is the default".
     #[test]
-    fn claims_go_as_the_policy_says() {
+    fn owners_of_claims_follow_the_policy() {
         for (deleted, scaled, of_needed, of_surplus) in [
             ("Retain", "Retain", Fate::Stays, Fate::Stays),
             ("Delete", "Retain", Fate::WithSet, Fate::WithSet),

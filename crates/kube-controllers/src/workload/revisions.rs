@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_that_comes_back_gets_a_new_number() {
+    fn a_reused_template_gets_a_new_number() {
         for (known, expected) in [
             (&[][..], Step::Create(1)),
             (&[("a", 1), ("b", 4)], Step::Create(5)),

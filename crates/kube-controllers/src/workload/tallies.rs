@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_are_counted_as_they_come_and_go() {
+    fn created_and_deleted_pods_are_counted() {
         let tallies = Tallies::default();
         let change = |old: Option<Arc<Pod>>, new: Option<Arc<Pod>>| {
             tallies.observe(&Change { key: ObjectKey::new("c", "n", "p"), old, new });

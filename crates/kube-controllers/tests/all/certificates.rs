@@ -141,7 +141,7 @@ fn only_approved_requests_are_signed() {
 }
 
 #[test]
-fn approval_that_comes_later_is_seen() {
+fn a_later_approval_is_observed() {
     let mut world = world().with_in(CLUSTER, request(CLIENT, ALICE, &USAGES, &[]));
     begin(&mut world);
     assert!(!has_certificate(&status(&world)));

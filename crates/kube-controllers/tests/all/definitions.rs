@@ -140,7 +140,7 @@ fn objects_of_a_defined_kind_are_deleted_with_their_owner() {
 }
 
 #[test]
-fn a_kind_that_is_defined_later_is_followed_once_it_is_served() {
+fn a_kind_defined_later_is_watched_once_served() {
     let mut world = world().with_in(CLUSTER, owner()).with_in(CLUSTER, widget());
     start(&mut world, Options::default());
     world.put_in(CLUSTER, &definition(DEFINITION));
@@ -184,7 +184,7 @@ fn a_definition_applies_to_its_own_cluster_only() {
 }
 
 #[test]
-fn a_definition_of_a_kind_that_all_clusters_have_changes_nothing() {
+fn a_definition_of_a_common_kind_changes_nothing() {
     let mut world = world().with_in(CLUSTER, definition("machines.machine.sapcloud.io"));
     let pass = start(&mut world, Options::default());
     assert_eq!((pass.writes, pass.next), (Vec::new(), None));

@@ -42,7 +42,7 @@ fn ready(world: &World) -> usize {
 }
 
 #[test]
-fn a_deployment_gets_a_replica_set_and_pods_that_become_ready() {
+fn a_deployment_gets_a_replica_set_and_ready_pods() {
     let mut world = started(world().with_in(CLUSTER, deployment(3, "web:v1")));
     assert_eq!((world.list_in::<ReplicaSet>(CLUSTER).len(), pods(&world).len(), ready(&world)), (1, 3, 0));
     world.advance_to("2025-06-02T12:00:02Z");
@@ -52,7 +52,7 @@ fn a_deployment_gets_a_replica_set_and_pods_that_become_ready() {
 }
 
 #[test]
-fn a_new_template_is_rolled_out_within_surge_and_without_unavailable_pods() {
+fn a_new_template_is_rolled_out_within_surge() {
     let mut world = started(world().with_in(CLUSTER, deployment(3, "web:v1")));
     world.advance_to("2025-06-02T12:01:00Z");
     world.change_in::<Deployment>(CLUSTER, "n", "web", |web| {

@@ -7,7 +7,7 @@ use crate::support::{Audited, evening};
 
 /// A Shoot costs at most 50 entries and 10 timers per day with window-only reconciliation.
 #[test]
-fn a_healthy_unchanged_shoot_costs_at_most_50_entries_and_10_timers_a_day() {
+fn an_unchanged_shoot_costs_50_entries_and_10_timers_daily() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.create_shoot("local");
     // The first window applies the update; the days after it are idle.

@@ -37,22 +37,22 @@ fn check(component: Component) {
 }
 
 #[test]
-fn gardenlet_goes_on_after_a_crash() {
+fn gardenlet_continues_after_a_crash() {
     check(Component::Gardenlet("local".to_owned()));
 }
 
 #[test]
-fn provider_local_goes_on_after_a_crash() {
+fn provider_local_continues_after_a_crash() {
     check(Component::ProviderLocal("local".to_owned()));
 }
 
 #[test]
-fn the_controller_manager_goes_on_after_a_crash() {
+fn the_controller_manager_continues_after_a_crash() {
     check(Component::ControllerManager);
 }
 
 #[test]
-fn everybody_goes_on_when_the_apiserver_was_away() {
+fn all_components_continue_after_an_outage_of_the_apiserver() {
     check(Component::Apiserver);
 }
 

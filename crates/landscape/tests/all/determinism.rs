@@ -14,7 +14,7 @@ fn schedules() -> u64 {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_canonical_log_byte_for_byte() {
+fn the_same_seed_gives_the_same_canonical_log() {
     let (first, story) = force_update(Options::new(7, evening()));
     let (second, again) = force_update(Options::new(7, evening()));
     let log = first.landscape.canonical_log().expect("retained");
@@ -25,7 +25,7 @@ fn the_same_seed_gives_the_same_canonical_log_byte_for_byte() {
 }
 
 #[test]
-fn another_seed_gives_another_instant_and_the_same_story() {
+fn another_seed_gives_other_instants_of_the_same_events() {
     let (_, one) = force_update(Options::new(1, evening()));
     let (_, two) = force_update(Options::new(2, evening()));
     assert_ne!(one.maintained, two.maintained);
@@ -40,7 +40,7 @@ fn replay_equals_the_live_state() {
 }
 
 #[test]
-fn every_schedule_tells_the_same_story() {
+fn every_schedule_has_the_same_outcome() {
     let (_, expected) = force_update(Options::new(1, evening()));
     for schedule in 0..schedules() {
         let mut options = Options::new(1, evening());

@@ -204,7 +204,7 @@ fn a_failed_shoot_waits_for_a_retry() {
 
 /// A confined change of a Failed Shoot causes a retry in the next window, where it is rolled out.
 #[test]
-fn a_confined_change_of_a_failed_shoot_is_retried_in_the_window() {
+fn confined_changes_of_a_failed_shoot_are_retried_in_windows() {
     let mut audited = landscape();
     // Maintenance must find nothing to change: its own change of a Failed Shoot would cause another retry.
     let old = audited.shoot("local");

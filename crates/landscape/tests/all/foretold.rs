@@ -57,7 +57,7 @@ fn changed(audited: &mut Audited, api: &Api<Shoot>, old: &Shoot, pool: &str, spe
 }
 
 #[test]
-fn nodes_go_as_it_was_foretold() {
+fn nodes_are_replaced_as_forecast() {
     let mut audited = Audited::start(Options::new(1, evening()));
     let admin = audited.admin.clone();
     audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));

@@ -209,7 +209,7 @@ fn maintenance_runs_once_a_day_in_the_window() {
 }
 
 #[test]
-fn refused_maintenance_changes_nothing_and_says_so() {
+fn refused_maintenance_is_reported_and_changes_nothing() {
     let mut shoot = preset::shoot("s");
     shoot.spec.maintenance.get_or_insert_default().auto_update.get_or_insert_default().machine_image_version =
         Some(false);
@@ -274,7 +274,7 @@ fn seeds_get_the_extensions_that_they_need() {
 }
 
 #[test]
-fn seeds_and_shoots_say_how_they_are() {
+fn seeds_and_shoots_have_conditions() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.create_shoot("s");
     audited.until("2023-07-27T22:00:00Z");

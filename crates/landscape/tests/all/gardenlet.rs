@@ -50,7 +50,7 @@ fn names<K: Resource>(audited: &mut Audited, cluster: &str, namespace: &str) -> 
 }
 
 #[test]
-fn a_creation_tells_how_far_it_is() {
+fn a_creation_reports_its_progress() {
     let mut audited = Audited::start(Options::new(1, evening()));
     let shoot = audited.create_shoot("local");
     let rows = operations(&audited);
@@ -114,7 +114,7 @@ fn a_created_shoot_gets_healthy() {
 }
 
 #[test]
-fn a_created_shoot_leaves_its_credentials_which_go_with_it() {
+fn credentials_of_a_shoot_are_deleted_with_it() {
     let mut audited = Audited::start(Options::new(1, evening()));
     let shoot = audited.create_shoot("local");
     let own = |names: Vec<String>| -> Vec<String> {
@@ -232,7 +232,7 @@ fn a_deleted_shoot_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_new_ones() {
+fn a_hibernated_shoot_wakes_up_with_new_nodes() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.create_shoot("local");
     let before: BTreeSet<String> = audited.nodes("local").into_iter().map(|node| node.metadata.name).collect();
@@ -298,7 +298,7 @@ fn a_shoot_can_be_hibernated_a_second_after_an_operation() {
 }
 
 #[test]
-fn a_shoot_that_is_created_in_hibernation_gets_its_cluster_when_it_wakes_up() {
+fn a_shoot_created_hibernated_gets_its_cluster_on_wake_up() {
     let mut audited = Audited::start(Options::new(1, evening()));
     let admin = audited.admin.clone();
     audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
@@ -384,7 +384,7 @@ fn a_patch_version_reaches_nodes_without_replacing_them() {
 
 /// No controller processes the extension objects: the flow waits five minutes, reports an error, and retries.
 #[test]
-fn a_missing_extension_is_an_error_until_it_comes_back() {
+fn a_missing_extension_is_an_error_until_reinstalled() {
     let mut audited = Audited::start(Options::new(1, evening()));
     let provider = Component::ProviderLocal("local".to_owned());
     audited.landscape.crash_component(&provider).expect("it ends");

@@ -110,7 +110,7 @@ fn an_update_in_place_keeps_its_bounds_and_its_nodes() {
 
 /// "ManualInPlaceUpdate": the user selects the next node on the page of the cluster.
 #[test]
-fn a_node_is_selected_for_its_update_on_the_page_of_its_cluster() {
+fn a_page_selects_a_node_for_its_update() {
     let mut audited = cluster(1, "ManualInPlaceUpdate", 2, 1);
     update_image(&mut audited);
     audited.until_it_holds(TimeDelta::minutes(30), "the nodes are candidates", |audited| {
@@ -132,7 +132,7 @@ fn a_node_is_selected_for_its_update_on_the_page_of_its_cluster() {
 
 /// "a late success label still leads to success".
 #[test]
-fn an_agent_that_says_nothing_is_not_waited_for_and_may_be_late() {
+fn an_agent_without_a_report_is_not_awaited() {
     let mut audited = cluster(1, "AutoInPlaceUpdate", 2, 1);
     audited.inject("node-agent-silent", |spec| spec.pool = "local".into());
     update_image(&mut audited);
@@ -213,7 +213,7 @@ fn deleted_machines_finish_a_manual_update() {
 
 /// "maxSurge: 1, maxUnavailable: 0": a machine that is deleted by hand uses up the surge, and users select nodes.
 #[test]
-fn an_update_without_its_surge_goes_on_by_hand() {
+fn an_update_without_its_surge_is_completed_by_hand() {
     let mut audited = cluster_with_surge(5, "AutoInPlaceUpdate", 3, (1, 0));
     update_image(&mut audited);
     audited.until_it_holds(TimeDelta::minutes(30), "the surge is made", |audited| machines(audited).len() == 4);

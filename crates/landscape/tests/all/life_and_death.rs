@@ -104,7 +104,7 @@ fn a_deleted_namespace_takes_its_content_along() {
 }
 
 #[test]
-fn a_namespace_waits_for_the_finalizers_of_its_content_and_says_so() {
+fn a_namespace_waits_for_finalizers_of_its_content() {
     let world = World::start();
     world.create_namespace("x");
     world.create("a", |metadata| metadata.finalizers.push("example.org/held".to_owned()));
@@ -130,7 +130,7 @@ fn a_namespace_waits_for_the_finalizers_of_its_content_and_says_so() {
 }
 
 #[test]
-fn in_the_background_dependents_go_when_their_last_owner_is_gone() {
+fn background_deletion_removes_dependents_after_their_last_owner() {
     let world = World::start();
     world.create_namespace("x");
     let (a, b) = (world.create("a", |_| {}), world.create("b", |_| {}));
@@ -146,7 +146,7 @@ fn in_the_background_dependents_go_when_their_last_owner_is_gone() {
 }
 
 #[test]
-fn a_dependent_of_an_owner_that_never_was_goes_at_once() {
+fn a_dependent_of_a_missing_owner_is_deleted() {
     let world = World::start();
     world.create_namespace("x");
     let a = world.create("a", |_| {});

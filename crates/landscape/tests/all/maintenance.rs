@@ -42,7 +42,7 @@ fn told(audited: &mut Audited) -> [usize; 2] {
 
 /// Missed windows are not made up for: the next one is used, and once.
 #[test]
-fn after_days_without_anybody_to_maintain_the_next_window_is_used() {
+fn maintenance_resumes_in_the_next_window_after_a_stop() {
     for (back, from, until) in [
         ("2023-07-30T12:00:00Z", "2023-07-31T09:00:00Z", "2023-07-31T09:45:00Z"),
         // An open window is used at once, up to its last quarter of an hour.
@@ -67,7 +67,7 @@ fn after_days_without_anybody_to_maintain_the_next_window_is_used() {
 
 /// A Shoot without its CloudProfile is not maintained, and maintenance is retried while the window is open.
 #[test]
-fn a_profile_that_vanished_and_came_back_is_used_in_the_same_window() {
+fn a_recreated_profile_is_used_in_the_same_window() {
     let mut audited = start(|_| {});
     audited.until("2023-07-28T08:00:00Z");
     audited.landscape.stop_component(&Component::ControllerManager).expect("it ends");
@@ -98,7 +98,7 @@ fn a_profile_that_vanished_and_came_back_is_used_in_the_same_window() {
 
 /// The default is a window of an hour and automatic updates.
 #[test]
-fn a_shoot_without_a_maintenance_section_is_maintained_in_the_window_that_it_gets() {
+fn a_shoot_without_maintenance_section_gets_a_window() {
     let mut audited = start(|shoot| shoot.spec.maintenance = None);
     let maintenance = audited.shoot("s").spec.maintenance.expect("defaulted");
     let auto_update = maintenance.auto_update.clone().expect("defaulted");

@@ -97,7 +97,7 @@ fn roll(audited: &mut Audited) -> (String, DateTime<Utc>) {
 /// Two controllers write a Node: provider-local sets Ready, kube-controller-manager taints a Node that was Ready and no
 /// longer is. A version of it that looks lost would make them write in turn.
 #[test]
-fn a_node_that_joins_never_looks_as_if_it_had_been_lost() {
+fn a_joining_node_never_looks_lost() {
     let mut audited = cluster(1, 2);
     roll(&mut audited);
     until_worker_succeeds(&mut audited, "2023-07-27T21:00:00Z");
@@ -118,7 +118,7 @@ fn a_node_that_joins_never_looks_as_if_it_had_been_lost() {
 }
 
 #[test]
-fn a_drain_evicts_pods_which_end_in_time_and_come_back_elsewhere() {
+fn a_drain_evicts_pods_that_move_to_other_nodes() {
     let mut audited = cluster(1, 2);
     deploy(&mut audited, 6, &json!({}), None);
     assert_eq!(pods(&mut audited).len(), 6);
@@ -145,7 +145,7 @@ fn a_drain_evicts_pods_which_end_in_time_and_come_back_elsewhere() {
 /// "If the PDB of a 429 is misconfigured … the drain attempt fails at once … and is repeated after 5 s until the drain
 /// timeout forces it."
 #[test]
-fn a_budget_that_allows_nothing_holds_a_drain_up_until_it_is_deleted() {
+fn a_budget_of_zero_blocks_a_drain_until_deleted() {
     let mut audited = cluster(2, 2);
     deploy(&mut audited, 2, &json!({}), Some(json!({"minAvailable": 2})));
     let status = budget(&mut audited).status;
@@ -201,7 +201,7 @@ fn a_drain_is_forced_when_its_time_is_over() {
 
 /// A permanent fault is not counted, and records its latest action and object.
 #[test]
-fn a_fault_that_blocks_drains_says_when_it_acted() {
+fn a_fault_that_blocks_drains_records_its_effect() {
     let mut audited = cluster(3, 2);
     deploy(&mut audited, 2, &json!({}), None);
     audited.inject("drain-blocked-by-pdb", |spec| spec.pool = "local".into());
@@ -219,7 +219,7 @@ fn a_fault_that_blocks_drains_says_when_it_acted() {
 
 /// "HTTP 429 → wait 20 s and retry; after maxEvictRetries attempts switch to DELETE with grace period 0."
 #[test]
-fn a_pod_that_is_needed_for_now_is_deleted_after_ten_tries() {
+fn a_protected_pod_is_deleted_after_ten_attempts() {
     let mut audited = cluster(4, 2);
     // One of three is never ready, two must be: none of these may be evicted, but the situation may improve.
     deploy(&mut audited, 2, &json!({}), Some(json!({"minAvailable": 3})));
@@ -252,7 +252,7 @@ fn a_pod_that_is_needed_for_now_is_deleted_after_ten_tries() {
 }
 
 #[test]
-fn a_drain_goes_on_after_its_controller_was_killed() {
+fn a_drain_continues_after_its_controller_was_killed() {
     let mut audited = cluster(5, 2);
     deploy(&mut audited, 2, &json!({}), Some(json!({"maxUnavailable": 0})));
     let (first, since) = roll(&mut audited);
@@ -302,7 +302,7 @@ fn with_volumes(audited: &mut Audited, names: &[&str]) {
 
 /// "Pods with PVC: serially, by pod priority descending", and their volumes move with them.
 #[test]
-fn pods_with_claims_go_one_after_the_other() {
+fn pods_with_claims_are_evicted_one_by_one() {
     let mut audited = cluster(6, 1);
     with_volumes(&mut audited, &["a", "b", "c"]);
     let volumes = |audited: &mut Audited| {
@@ -326,7 +326,7 @@ fn pods_with_claims_go_one_after_the_other() {
 
 /// A missing claim has no volume: its pods are evicted in their turn, and the drain does not wait for volumes.
 #[test]
-fn pods_whose_claims_have_no_volumes_are_not_waited_for() {
+fn pods_with_unbound_claims_are_not_awaited() {
     let mut audited = cluster(13, 1);
     let admin = audited.admin.clone();
     let node = all::<Node>(&mut audited, SHOOT).remove(0).metadata.name;
@@ -379,7 +379,7 @@ fn a_machine_that_never_joins_is_replaced() {
 }
 
 #[test]
-fn a_provider_that_refuses_is_asked_again() {
+fn a_refused_request_to_the_provider_is_repeated() {
     let mut audited = cluster(8, 1);
     audited.inject("create-error", |spec| {
         spec.settings.insert("code".into(), "ResourceExhausted".into());
@@ -448,7 +448,7 @@ fn a_deleted_machine_is_drained_and_replaced() {
 /// A node without a kubelet: its pods are not ready, are evicted after five minutes, and are deleted with the Node; the
 /// machine is replaced when its health timeout has passed. A second machine has to wait.
 #[test]
-fn a_node_without_a_kubelet_loses_its_pods_and_is_replaced() {
+fn a_node_without_a_kubelet_is_replaced() {
     let mut audited = cluster(11, 3);
     deploy(&mut audited, 6, &json!({}), None);
     let nodes: Vec<String> = all::<Node>(&mut audited, SHOOT).into_iter().map(|node| node.metadata.name).collect();
@@ -510,7 +510,7 @@ fn a_node_that_gets_well_again_stays() {
 
 /// "Owned machines >= replicas + maxSurge + 2: frozen; one fewer: no longer", counted at full minutes.
 #[test]
-fn a_pool_that_shrinks_faster_than_its_machines_go_is_frozen_until_they_are_gone() {
+fn a_pool_is_frozen_while_too_many_machines_exist() {
     let mut audited = cluster(31, 6);
     deploy(&mut audited, 6, &json!({}), Some(json!({"maxUnavailable": 0})));
     let admin = audited.admin.clone();

@@ -185,7 +185,7 @@ fn a_worker_becomes_running_nodes() {
 
 /// A new machine joins with its own token.
 #[test]
-fn a_new_machine_has_a_bootstrap_token_until_it_has_joined() {
+fn a_new_machine_has_a_bootstrap_token_until_joined() {
     let mut audited = landscape(9);
     let admin = audited.admin.clone();
     audited.run(Api::all(&admin, SEED).create(&worker(1, 1, 0))).expect("the Worker is created");
@@ -206,7 +206,7 @@ fn a_new_machine_has_a_bootstrap_token_until_it_has_joined() {
 }
 
 #[test]
-fn a_new_image_replaces_all_nodes_and_a_patch_version_none() {
+fn new_images_replace_all_nodes_and_patches_none() {
     let mut audited = landscape(2);
     let admin = audited.admin.clone();
     configure(&mut audited, "1.26.4");
@@ -308,7 +308,7 @@ fn extension_objects_are_answered_once() {
 }
 
 #[test]
-fn zones_have_deployments_of_their_own_and_a_removed_zone_goes_last() {
+fn each_zone_has_a_machine_deployment() {
     let mut audited = landscape(5);
     let admin = audited.admin.clone();
     let mut three = worker(3, 1, 0);
@@ -353,7 +353,7 @@ fn labels_and_taints_reach_running_nodes() {
 }
 
 #[test]
-fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_the_minimum() {
+fn a_hibernated_shoot_wakes_up_with_the_minimum() {
     for schedule in [None, Some(1), Some(2), Some(3)] {
         check_hibernation(Options { schedule, ..Options::new(7, evening()) });
     }

@@ -255,7 +255,7 @@ fn the_log_is_filtered_and_compared() {
 }
 
 #[test]
-fn a_forecast_says_what_happened_and_what_would() {
+fn a_forecast_shows_past_and_future_changes() {
     let (audited, _) = force_update(LandscapeOptions::new(11, evening()));
     let browser = Browser::of(&audited, admin());
     let past = before_update(&audited);

@@ -44,7 +44,7 @@ fn text(conditions: &[Condition], type_: &str) -> Option<String> {
 }
 
 #[test]
-fn a_shoot_tells_of_its_preserved_machine_until_that_expires() {
+fn a_preserved_machine_is_reported_until_it_expires() {
     let mut audited =
         landscape("v1.149.0", &json!({"autoPreserveFailedMachineMax": 1, "machinePreserveTimeout": "24h"}));
     let deployments = Api::<MachineDeployment>::namespaced(&audited.admin, SEED, NAMESPACE);
@@ -91,7 +91,7 @@ fn a_shoot_tells_of_its_preserved_machine_until_that_expires() {
 }
 
 #[test]
-fn before_147_a_failed_machine_is_replaced_whatever_it_is_annotated_with() {
+fn failed_machines_are_replaced_despite_annotations_before_147() {
     let mut audited = landscape("v1.146.0", &json!({}));
     let names: Vec<String> = machines(&mut audited).into_iter().map(|machine| machine.metadata.name).collect();
     let api = Api::<Machine>::namespaced(&audited.admin, SEED, NAMESPACE);

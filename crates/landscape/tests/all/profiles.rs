@@ -25,7 +25,7 @@ fn create(audited: &mut Audited, name: &str, version: &str) {
 /// Row 11 (skew-and-upgrade 5.1, 5.3): Gardener v1.120.0 supports Kubernetes 1.27 to 1.32, and the documents' examples
 /// run clusters on 1.26. According to the documents such a cluster works; upstream's gardenlet does not connect to it.
 #[test]
-fn a_cluster_on_a_version_that_gardener_does_not_know_works_or_fails_by_profile() {
+fn clusters_on_unknown_versions_work_or_fail_by_profile() {
     for profile in [Profile::Documents, Profile::Upstream] {
         let mut audited = start(profile);
         create(&mut audited, "known", "1.27.1");

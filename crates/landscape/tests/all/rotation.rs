@@ -271,7 +271,7 @@ fn fail_once(audited: &mut Audited, name: &str, task: &str, settings: &[(&str, &
 /// A begun rotation continues: the phase survives an error and a failure, nothing begins twice, and no node rolls
 /// again.
 #[test]
-fn a_rotation_that_fails_goes_on_in_its_phase() {
+fn a_failed_rotation_continues_in_its_phase() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.create_shoot("local");
     let before = held(&mut audited);
@@ -385,7 +385,7 @@ fn pending_by_hand(shoot: &Shoot) -> Vec<String> {
 /// A gardenlet that waits for an extension whose operation annotation is removed must not take the result of the
 /// previous operation for that of the new one.
 #[test]
-fn an_extension_says_that_it_works_before_it_takes_the_order_away() {
+fn an_extension_reports_progress_before_it_removes_the_annotation() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.create_shoot("local");
     carry_out(&mut audited, "rotate-ca-start", "2023-07-27T22:00:00Z");

@@ -24,7 +24,7 @@ fn run<T>(landscape: &Landscape, future: impl Future<Output = Result<T, Error>>)
 }
 
 #[test]
-fn a_shoot_that_fits_nowhere_says_why_once_and_is_scheduled_when_a_seed_fits() {
+fn an_unschedulable_shoot_is_scheduled_once_a_seed_fits() {
     let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
     let mut options = Options::new(1, start);
     let mut seed = options.seeds.remove(0);

@@ -43,7 +43,7 @@ fn health_label(audited: &mut Audited) -> String {
 }
 
 #[test]
-fn nobody_knows_about_a_seed_whose_gardenlet_is_silent_until_it_comes_back() {
+fn a_seed_is_unknown_while_its_gardenlet_is_stopped() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.create_shoot("local");
     audited.until("2023-07-27T20:10:00Z");
@@ -96,7 +96,7 @@ fn nobody_knows_about_a_seed_whose_gardenlet_is_silent_until_it_comes_back() {
 
 /// A gardenlet that is restarted within the period is not reported.
 #[test]
-fn a_gardenlet_that_is_started_again_in_time_is_not_missed() {
+fn a_gardenlet_restarted_in_time_changes_no_condition() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.until("2023-07-27T20:10:00Z");
     let gardenlet = Component::Gardenlet("local".to_owned());
@@ -111,7 +111,7 @@ fn a_gardenlet_that_is_started_again_in_time_is_not_missed() {
 /// "Renewals of a running gardenlet make its Lease current again": time does not stop for a Lease that another client
 /// has taken, made old, or deleted.
 #[test]
-fn a_lease_that_another_client_writes_or_deletes_is_renewed_again() {
+fn a_changed_or_deleted_lease_is_renewed_again() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.until("2023-07-27T20:10:00Z");
     let leases = Api::<Lease>::namespaced(&audited.admin, "garden", "gardener-system-seed-lease");

@@ -14,7 +14,7 @@ use process::transport::{Decoded, full};
 use crate::support::{Audited, evening, force_update, instant, is};
 
 #[test]
-fn a_shoot_on_an_expired_version_is_force_updated_in_its_window() {
+fn a_shoot_on_an_expired_version_is_force_updated() {
     let (mut audited, story) = force_update(Options::new(1, evening()));
     assert!(story.maintained >= instant("2023-07-28T09:00:00Z"), "{}", story.maintained);
     assert!(story.maintained <= instant("2023-07-28T09:45:00Z"), "{}", story.maintained);
@@ -106,7 +106,7 @@ fn without_the_maintenance_controller_nothing_is_updated() {
 /// A server passes decoded objects to clients of its own process: they must equal the objects decoded from the response
 /// bytes.
 #[test]
-fn objects_in_memory_are_what_their_bytes_say() {
+fn objects_in_memory_equal_their_bytes() {
     let (mut audited, _) = force_update(Options::new(1, evening()));
     #[track_caller]
     fn check<K: Resource + PartialEq>(audited: &mut Audited) {

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn watches_are_known_by_their_query() {
+    fn watches_are_recognized_by_their_query() {
         for (query, expected) in [
             (None, false),
             (Some("watch=true"), true),

@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_goes_on_from_its_pem() {
+    fn an_authority_is_restored_from_its_pem() {
         let (authority, _) = landscape_ca(1, 0);
         let pair = authority.pair();
         let read = Authority::from_pem(&pair.certificate, &pair.key).expect("an authority");

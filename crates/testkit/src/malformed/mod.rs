@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_bytes_draw_the_simplest_request_and_the_same_bytes_the_same_one() {
+    fn the_same_bytes_draw_the_same_request() {
         let shoots = api::catalogue::find("core.gardener.cloud", "v1beta1", "shoots").expect("a row");
         let target = Target { root: "/clusters/garden", info: shoots, namespace: "n", encode: &|_| None };
         let simplest = target.request(&mut Draws::new(&[]));

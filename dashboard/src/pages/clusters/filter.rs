@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn words_phrases_and_keys_are_told_apart() {
+    fn words_phrases_and_keys_are_distinguished() {
         for (text, terms, complaints) in [
             ("", &[][..], 0),
             ("  Prod  eu ", &["*=prod", "*=eu"], 0),

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn bands_are_what_was_said_then_and_what_is_said_now() {
+    fn bands_show_past_and_present_offers() {
         let changes = [
             change(2, &[("1.26.4", "supported", None)]),
             change(4, &[("1.26.4", "supported", None), ("1.27.1", "preview", None)]),

@@ -197,7 +197,7 @@ fn a_new_cluster_gets_the_latest_supported_version_or_none() {
 }
 
 #[test]
-fn a_refused_creation_shows_the_words_of_the_api_at_the_field() {
+fn a_refused_creation_shows_the_apis_error_at_the_field() {
     with_browser("refused", |browser| async move {
         let sandbox = evening("refused", &[]);
         browser.log_in(&sandbox, &[]).await;
@@ -230,7 +230,7 @@ fn a_refused_creation_shows_the_words_of_the_api_at_the_field() {
 }
 
 #[test]
-fn the_life_of_versions_changes_with_the_profile_and_has_its_past() {
+fn life_cycles_of_versions_follow_the_profile() {
     with_browser("versions", |browser| async move {
         let sandbox = evening("versions", &[]);
         browser.log_in(&sandbox, &[]).await;
@@ -269,7 +269,7 @@ fn the_life_of_versions_changes_with_the_profile_and_has_its_past() {
 }
 
 #[test]
-fn a_what_if_is_dragged_and_what_it_says_comes_true_when_it_is_applied() {
+fn a_dragged_assumption_is_forecast_and_applied() {
     const DATE: &str = "input[type=range][data-version='kubernetes/1.26.4']";
     with_browser("what-if", |browser| async move {
         let sandbox = evening("what-if", &[]);

@@ -11,7 +11,7 @@ fn scale(sandbox: &Sandbox, replicas: u32) {
 }
 
 #[test]
-fn a_host_that_says_nothing_is_said_and_heals() {
+fn an_unresponsive_host_is_reported_until_it_answers() {
     with_browser("lost", |browser| async move {
         let sandbox = evening("lost", &[]);
         browser.log_in(&sandbox, &[]).await;
@@ -36,7 +36,7 @@ fn a_host_that_says_nothing_is_said_and_heals() {
 }
 
 #[test]
-fn a_host_that_is_gone_is_said_and_a_new_one_asks_to_log_in() {
+fn a_new_host_requires_a_log_in() {
     with_browser("gone", |browser| async move {
         let sandbox = evening("gone", &[]);
         browser.log_in(&sandbox, &[]).await;

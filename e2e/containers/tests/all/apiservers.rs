@@ -45,7 +45,7 @@ async fn lists_all(landscape: &Landscape, container: &Container, written: &[Stri
 }
 
 #[test]
-fn an_instance_in_a_container_stops_and_comes_back_while_requests_go_on() {
+fn an_instance_restarts_without_failed_requests() {
     with_engine(async {
         let landscape = Landscape::start().await;
         let (older, newer) = two(&landscape).await;
@@ -83,7 +83,7 @@ fn an_instance_in_a_container_stops_and_comes_back_while_requests_go_on() {
 }
 
 #[test]
-fn an_instance_that_is_cut_off_answers_nothing_old_and_serves_again() {
+fn an_isolated_instance_returns_no_old_state() {
     with_engine(async {
         let landscape = Landscape::start().await;
         let (older, newer) = two(&landscape).await;
@@ -121,7 +121,7 @@ fn an_instance_that_is_cut_off_answers_nothing_old_and_serves_again() {
 }
 
 #[test]
-fn a_version_out_of_order_is_refused_and_the_others_serve_on() {
+fn a_version_out_of_order_is_refused() {
     with_engine(async {
         let landscape = Landscape::start().await;
         let (older, newer) = two(&landscape).await;

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_responsible_seed_is_the_one_that_holds_the_control_plane() {
+    fn the_responsible_seed_has_the_control_plane() {
         #[track_caller]
         fn check(spec: Option<&str>, status: Option<&str>, expected: Option<&str>) {
             let mut shoot = Shoot::default();

@@ -105,7 +105,7 @@ fn a_force_deleted_pod_is_not_waited_for() {
 }
 
 #[test]
-fn a_forced_deletion_asks_no_budget() {
+fn a_forced_deletion_ignores_budgets() {
     let (mut world, name) = with_pod(&json!({}));
     world.change_in::<Machine>(SEED, TECHNICAL_ID, &name, |machine| {
         machine.metadata.labels.insert("force-deletion".to_owned(), "True".to_owned());

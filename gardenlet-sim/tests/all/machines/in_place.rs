@@ -40,7 +40,7 @@ const CANDIDATE: &str = "node.machine.sapcloud.io/candidate-for-update";
 const SELECTED: &str = "node.machine.sapcloud.io/selected-for-update";
 
 #[test]
-fn all_nodes_are_candidates_and_one_is_selected_at_a_time() {
+fn candidates_are_selected_one_at_a_time() {
     let world = updated("Auto");
     assert_eq!((count(&world, CANDIDATE), count(&world, SELECTED)), (2, 1));
     assert_eq!((machines(&world).len(), sets(&world).len()), (2, 2));

@@ -16,7 +16,7 @@ fn tokens(world: &testkit::World) -> Vec<Secret> {
 }
 
 #[test]
-fn a_machine_is_pending_with_a_token_until_its_node_is_ready() {
+fn a_pending_machine_has_a_token() {
     let mut world = started(deployment(1, "old"));
     assert_eq!((phase(&machine(&world)), tokens(&world).len()), ("", 0), "no VM yet");
     assert_eq!(machine(&world).metadata.finalizers, [finalizer::MACHINE_CONTROLLER_MANAGER]);
@@ -52,7 +52,7 @@ fn a_machine_is_pending_with_a_token_until_its_node_is_ready() {
 }
 
 #[test]
-fn a_new_node_has_taints_until_its_critical_components_are_there() {
+fn a_new_node_has_taints_until_critical_components_run() {
     let mut world = started(deployment(1, "old"));
     let key = |node: &Node| node.spec.taints.iter().map(|taint| taint.key.clone()).collect::<Vec<_>>();
     let mut had = false;
@@ -105,7 +105,7 @@ fn an_unready_node_makes_its_machine_unknown_until_it_recovers() {
 }
 
 #[test]
-fn a_machine_that_is_unknown_for_ten_minutes_fails_and_is_replaced() {
+fn an_unknown_machine_is_replaced_after_ten_minutes() {
     let mut world = running_pool(1);
     let name = machine(&world).metadata.name;
     set_ready(&world, &name, "Unknown");
@@ -187,7 +187,7 @@ fn a_machine_without_a_vm_is_deleted_at_once() {
 }
 
 #[test]
-fn labels_and_taints_of_the_node_template_are_kept_on_the_node() {
+fn nodes_keep_labels_and_taints_of_their_template() {
     let mut world = running_pool(1);
     let name = machine(&world).metadata.name;
     world.change_in::<Node>(TECHNICAL_ID, "", &name, |node| {

@@ -60,7 +60,7 @@ fn a_node_registers_with_the_configuration_of_that_moment() {
 }
 
 #[test]
-fn a_changed_configuration_is_applied_within_the_longest_delay_of_five_minutes() {
+fn a_changed_configuration_is_applied_within_five_minutes() {
     let mut world = running_with_configuration();
     world.put_in(TECHNICAL_ID, &secret("2"));
     world.pass();
@@ -76,7 +76,7 @@ fn kubelets(world: &World) -> Vec<String> {
 
 /// gardenlet writes the Secret first, and the MachineClass a few steps later.
 #[test]
-fn a_node_installs_the_kubelet_of_its_configuration_once_whatever_its_class_says() {
+fn a_node_installs_its_configured_kubelet_once() {
     let mut world = running_with(&secret_with_kubelet("1.27.1"));
     assert_eq!(kubelets(&world), ["v1.27.1", "v1.27.1"]);
     world.put_in(TECHNICAL_ID, &secret_with_kubelet("1.27.2"));

@@ -167,7 +167,7 @@ fn a_recovered_machine_is_preserved_only_on_request() {
 }
 
 #[test]
-fn failed_machines_are_preserved_up_to_the_maximum_and_the_others_replaced() {
+fn failed_machines_are_preserved_up_to_the_maximum() {
     let mut world = running_by("v1.147.0", preserving(3, 1));
     let before = names(&machines(&world));
     for name in &before[..2] {

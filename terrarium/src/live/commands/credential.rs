@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kubeconfig_names_the_command_with_all_that_was_asked_for() {
+    fn a_kubeconfig_names_the_command_with_all_flags() {
         let shoot: ShootName = "shoot/demo/local".parse().expect("a name");
         let wanted = CredentialOptions {
             viewer: true,

@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_with_which_the_next_minor_does_not_start_is_printed() {
+    fn a_gate_that_blocks_the_next_minor_is_printed() {
         let all = [("gardener-apiserver", "v1.128.0")];
         let gate = |name: &str, on: bool| GateSetting {
             component: Component::Apiserver,

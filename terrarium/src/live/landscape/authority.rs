@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_keys_are_not_made_again_unless_asked_for() {
+    fn lost_keys_are_created_on_request_only() {
         let directory = directory("lost");
         let cluster = |directory: &Directory| {
             let authorities = ClusterAuthorities::of(directory, DateTime::UNIX_EPOCH + TimeDelta::days(1));

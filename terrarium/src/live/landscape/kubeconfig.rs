@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_ours_alone_goes_with_the_landscape() {
+    fn a_file_with_our_entries_only_is_removed() {
         let folder = std::env::temp_dir().join(format!("terrarium-empty-kubeconfig-{}", std::process::id()));
         let (path, link) = (folder.join("config"), folder.join("link"));
         let come_and_go = |path: &Path| {

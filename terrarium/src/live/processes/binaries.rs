@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_is_said_in_a_line() {
+    fn the_form_is_printed_in_a_line() {
         let line = |binaries: &[&str], played: &[(&str, &str)]| {
             let form = ComponentForms {
                 form: PROCESSES.to_owned(),

@@ -690,7 +690,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_annotation_of_a_pod_asks_for_a_process() {
+    fn the_annotation_of_a_pod_selects_a_process() {
         let asked = |value: Option<&str>| {
             let mut pod = Pod::default();
             let annotations = value.map(|value| ("terrarium.dev/form".to_owned(), value.to_owned()));

@@ -112,7 +112,7 @@ fn an_own_write_is_shown_before_the_watch_delivers_it() {
 }
 
 #[test]
-fn an_answer_that_comes_after_the_watch_changes_nothing() {
+fn an_answer_after_the_watch_changes_nothing() {
     check(
         "watch a5   → a5
          watch a8   → a8
@@ -125,7 +125,7 @@ fn an_answer_that_comes_after_the_watch_changes_nothing() {
 }
 
 #[test]
-fn a_deleted_object_is_hidden_until_the_watch_has_passed_its_deletion() {
+fn a_deleted_object_is_hidden_until_the_watch_deletes_it() {
     check(
         "watch a5   → a5
          delete a   → .
@@ -137,7 +137,7 @@ fn a_deleted_object_is_hidden_until_the_watch_has_passed_its_deletion() {
 }
 
 #[test]
-fn an_object_that_was_created_and_deleted_is_not_shown_when_the_watch_delivers_it() {
+fn a_deleted_object_stays_hidden_when_the_watch_delivers_it() {
     check(
         "write a5   → a5 .
          delete a   → .
@@ -148,7 +148,7 @@ fn an_object_that_was_created_and_deleted_is_not_shown_when_the_watch_delivers_i
 }
 
 #[test]
-fn a_deletion_that_waits_for_finalizers_is_an_update_and_ends_with_the_last_one() {
+fn a_deletion_with_finalizers_is_an_update() {
     check(
         "watch a5*  → a5
          write a6*  → a6 .
@@ -159,7 +159,7 @@ fn a_deletion_that_waits_for_finalizers_is_an_update_and_ends_with_the_last_one(
 }
 
 #[test]
-fn an_object_that_ends_without_a_finalizer_is_there_until_the_watch_says_so() {
+fn an_ending_object_is_shown_until_the_watch_deletes_it() {
     check(
         "watch a5   → a5
          write a6†  → a6 .
@@ -232,7 +232,7 @@ fn an_object_that_is_no_longer_selected_is_hidden() {
 }
 
 #[test]
-fn a_write_that_the_watch_never_shows_is_forgotten_when_it_is_beyond() {
+fn an_undelivered_write_is_dropped_once_the_watch_is_later() {
     check(
         "write a5   → a5 .
          watch b6   → b6
@@ -258,7 +258,7 @@ fn nothing_older_than_a_list_remains() {
 }
 
 #[test]
-fn space_is_taken_by_writes_that_the_watch_has_not_delivered() {
+fn only_undelivered_writes_take_space() {
     let store = AnyStore::new(Selection::all("garden"));
     for version in 1..=1000 {
         step(&store, &format!("write a{version}"));
@@ -273,7 +273,7 @@ fn space_is_taken_by_writes_that_the_watch_has_not_delivered() {
 }
 
 #[test]
-fn subscribers_are_told_what_the_watch_delivers_with_its_previous_state() {
+fn subscribers_get_watched_changes_with_the_previous_state() {
     let store = AnyStore::new(Selection::all("garden"));
     step(&store, "watch a5");
     step(&store, "write a7");

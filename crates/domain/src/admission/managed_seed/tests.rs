@@ -93,7 +93,7 @@ fn all_defects_of_a_shoot_are_reported_since_1_135() {
 
 /// Rows: minor, errors of both phases for a ManagedSeed elsewhere, and for one without Shoot.
 #[test]
-fn a_managed_seed_is_in_namespace_garden_and_names_a_shoot() {
+fn a_managed_seed_in_namespace_garden_references_a_shoot() {
     let (mut elsewhere, mut nameless) = (seed(json!({})), seed(json!({})));
     elsewhere.metadata.namespace = "other".to_owned();
     nameless.spec.shoot = None;

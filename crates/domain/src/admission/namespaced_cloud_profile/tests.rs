@@ -108,7 +108,7 @@ fn kubernetes_overrides_move_the_dates_of_known_versions() {
 }
 
 #[test]
-fn image_overrides_move_the_dates_of_known_versions_and_add_whole_ones() {
+fn image_overrides_move_dates_and_add_versions() {
     let path = "spec.machineImages[0].versions[0]";
     check(image("os", json!([{"version": "1.0.0", "expirationDate": FUTURE}])), None, "");
     check(
@@ -187,7 +187,7 @@ fn overrides_have_no_updates_in_place_since_1_124() {
 }
 
 #[test]
-fn dates_of_versions_that_the_parent_received_may_change_since_1_135() {
+fn dates_of_the_parents_versions_may_change_since_1_135() {
     let with = |date: &str, architecture: &str| {
         let version = json!({"version": "2.0.0", "cri": [{"name": "containerd"}], "architectures": [architecture],
                              "expirationDate": date});

@@ -74,7 +74,7 @@ fn texts(errors: &Errors) -> Vec<String> {
 }
 
 #[test]
-fn a_version_that_the_profile_lacks_is_an_unsupported_value_since_132() {
+fn an_unoffered_version_is_an_unsupported_value_since_132() {
     let old = shoot("1.0.0", &json!({}));
     let new = shoot("3.0.0", &json!({}));
     for (release, expected) in [
@@ -203,7 +203,7 @@ fn openid_connect_is_left_to_static_validation_since_133() {
 
 /// Release, feature gate, operation, value of the annotation, and errors.
 #[test]
-fn a_live_migration_needs_its_feature_gate_and_an_existing_shoot() {
+fn live_migrations_need_their_gate_and_an_existing_shoot() {
     let disabled = "metadata.annotations[migration.gardener.cloud/live-migrate]: Forbidden: the \"LiveControlPlaneMigration\" \
                     feature gate is disabled in gardener-apiserver";
     let created = "metadata.annotations[migration.gardener.cloud/live-migrate]: Forbidden: annotation must not be set on shoot \

@@ -93,7 +93,7 @@ x.y        => no number: y
 ";
 
 #[test]
-fn an_incomplete_version_is_the_highest_that_is_neither_expired_nor_a_preview() {
+fn an_incomplete_version_becomes_the_highest_usable_one() {
     let offered = kubernetes(OFFERED);
     for row in DEFAULTS.lines().filter(|row| !row.is_empty()) {
         let (written, expected) = row.split_once("=>").expect("an arrow");
@@ -130,7 +130,7 @@ v1.31.9 |       | new | 1.33.0 (preview), 1.32.3, 1.32.2, 1.31.9, 1.29.1
 ";
 
 #[test]
-fn a_changed_version_must_be_listed_and_a_new_one_must_live() {
+fn changed_versions_are_listed_and_new_ones_not_expired() {
     let offered = kubernetes(OFFERED);
     for row in MEMBERS.lines().filter(|row| !row.is_empty()) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -177,7 +177,7 @@ lost@1.0.0 | os          | os@2.1.0
 ";
 
 #[test]
-fn a_pool_keeps_its_image_and_a_new_one_gets_the_latest() {
+fn pools_keep_their_image_and_new_ones_get_the_latest() {
     // 3.0.0 is a preview, 2.2.0 deprecated; 2.1.0 is the highest supported version, although it has expired.
     let offered = images("3.0.0? 2.2.0~ 2.1.0s- 1.5.2 1.5.1~ 1.4.9");
     for row in IMAGE_DEFAULTS.lines().filter(|row| !row.is_empty()) {
@@ -228,7 +228,7 @@ update | -        | os@1.5.0 | is expired, supported machine image versions are:
 ";
 
 #[test]
-fn an_image_must_live_or_be_higher_than_the_pools() {
+fn an_image_is_unexpired_or_higher_than_the_pools() {
     // 1.0.0 expires at this instant: neither active nor acceptable.
     let offered = images("3.0.0? 2.0.0s 1.5.0- 1.4.0- 1.0.0!");
     for row in IMAGE_CHECKS.lines().filter(|row| !row.is_empty()) {
@@ -263,7 +263,7 @@ no  | 1.0.0 | 1.0.0 | cannot be in-place updated from the current version
 ";
 
 #[test]
-fn in_place_pools_need_a_version_that_can_be_reached_in_place() {
+fn in_place_pools_need_a_version_reachable_in_place() {
     for row in IN_PLACE.lines().filter(|row| !row.is_empty()) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let [supported, least, old, expected] = cells[..] else { panic!("four cells: {row}") };
@@ -328,7 +328,7 @@ fn check(new: &Shoot, old: &Shoot, expected: &[&str]) {
 }
 
 #[test]
-fn refusals_come_in_order_and_an_image_that_cannot_be_completed_comes_alone() {
+fn refusals_are_ordered_and_incomplete_images_are_reported_alone() {
     let old = shoot("1.31.9", &one_pool("1.0.0", &json!({})));
     check(&old, &old, &[]);
     let lost = json!({"name": "b", "machine": {"type": "small", "image": {"name": "lost"}}});
@@ -365,7 +365,7 @@ fn refusals_come_in_order_and_an_image_that_cannot_be_completed_comes_alone() {
 }
 
 #[test]
-fn images_say_which_kubelets_and_runtimes_they_run() {
+fn images_restrict_kubelets_and_container_runtimes() {
     let old = shoot("1.31.9", &one_pool("2.0.0", &json!({})));
     let dump = "core.ShootMachineImage{Name:\"os\", ProviderConfig:(*runtime.RawExtension)(nil), Version:\"2.0.0\"}";
     let kubelet = |version: &str| {
@@ -504,7 +504,7 @@ fn networks_are_compared_where_a_shoot_has_addresses_of_ipv4() {
 
 /// Labels and provider of a CloudProfile's `seedSelector`; the result for a Seed of type `local` in region `here`.
 #[test]
-fn a_seed_has_the_labels_and_the_provider_that_the_cloud_profile_asks_for() {
+fn seeds_match_labels_and_provider_of_the_cloud_profile() {
     let labels = "because the cloud profile seed selector is not matching the labels of the seed";
     let types = "because none of the provider types in the cloud profile seed selector is matching the provider type of the \
                  seed";

@@ -361,7 +361,7 @@ fn references_of_dns_providers_are_kept_in_step() {
 }
 
 #[test]
-fn images_are_pulled_one_by_one_unless_two_may_be_pulled_at_once() {
+fn images_are_pulled_serially_unless_two_are_allowed() {
     for (most, expected) in [(None, "true"), (Some(1), "true"), (Some(2), "false")] {
         let shoot = with_pool(|shoot, _| {
             shoot.spec.kubernetes.kubelet.get_or_insert_default().max_parallel_image_pulls = most;

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_metric_the_use_of_cpu_is_kept_at_eighty_percent() {
+    fn the_default_metric_is_eighty_percent_of_cpu() {
         let mut spec = Map::from_iter([("maxReplicas".to_owned(), json!(3))]);
         autoscaler(&mut spec);
         let expected = json!({"minReplicas": 1, "maxReplicas": 3, "metrics": [use_of_cpu(80)]});

@@ -123,7 +123,7 @@ fn tell(change: &Change) -> String {
 }
 
 #[test]
-fn automatic_updates_happen_once_and_expiration_forces_one_minor_a_window() {
+fn updates_happen_once_and_expirations_force_a_minor_per_window() {
     let offered = profile("1.31.1@2025-06-18 1.31.2@2025-06-20 1.32.3@2025-06-20 1.33.0", "1.0.0 2.0.0", "major");
     check(
         &shoot("1.31.1", "1.0.0", true),
@@ -149,7 +149,7 @@ fn automatic_updates_happen_once_and_expiration_forces_one_minor_a_window() {
 }
 
 #[test]
-fn a_failure_that_repeats_itself_is_told_once() {
+fn a_repeated_failure_is_reported_once() {
     let offered = profile("1.31.1@2025-06-18 1.33.0", "1.0.0@2025-06-17 0.9.0", "major");
     let course = check(
         &shoot("1.31.1", "1.0.0", true),
@@ -164,7 +164,7 @@ fn a_failure_that_repeats_itself_is_told_once() {
 }
 
 #[test]
-fn a_result_that_the_server_refuses_is_blocked_as_a_whole() {
+fn a_refused_result_is_blocked_as_a_whole() {
     let mut offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");
     offered.machine_images[0].versions[0].kubelet_version_constraint = Some("< 1.32".to_owned());
     let course = check(&shoot("1.31.1", "1.0.0", true), offered, &["18 blocked failed"]);
@@ -194,7 +194,7 @@ fn migrations_and_operations_are_changes_of_their_own() {
 
 /// The first reconciliation by 1.146 replaces nodes whether a version changes or not, and once only.
 #[test]
-fn pools_of_the_first_form_are_replaced_by_the_first_run_since_146() {
+fn pools_of_the_first_form_are_replaced_since_146() {
     let offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");
     let told = |given: &Shoot, release: u16, form: HashVersion| -> Vec<String> {
         let offer = Offer { name: "local".to_owned(), first: offered.clone(), changes: Vec::new() };
@@ -257,7 +257,7 @@ fn a_waiting_operation_keeps_a_shoot_awake() {
 /// The nodes are never selected, so the pool stays pending and the next change is refused. Automatic updates are done
 /// by then.
 #[test]
-fn a_pool_that_waits_for_a_person_blocks_what_comes_next() {
+fn a_pool_that_waits_for_a_user_blocks_later_changes() {
     let with_strategy = |strategy: &str| {
         let mut given = shoot("1.31.1", "1.0.0", true);
         given.spec.provider.workers[0].update_strategy = Some(strategy.to_owned());
@@ -310,7 +310,7 @@ fn runs_lie_in_their_windows_also_across_midnight() {
 }
 
 #[test]
-fn choices_say_why_others_are_left() {
+fn choices_have_reasons_against_the_other_versions() {
     let mut offered = profile("1.31.1 1.31.2~ 1.31.3 1.31.4? 1.32.0", "1.0.0 1.1.0 2.0.0", "minor");
     offered.machine_images[0].versions[2].architectures = vec!["arm64".to_owned()];
     let choices = choice::choices(
@@ -406,7 +406,7 @@ fn a_pool_stops_at_its_control_plane() {
 }
 
 #[test]
-fn choices_that_cannot_be_made_say_what_is_in_the_way() {
+fn impossible_choices_have_a_reason() {
     let told = |given: &Shoot, offered: &CloudProfileSpec| -> Vec<Option<String>> {
         let choices =
             choice::choices(given, "local", offered, Moment::new(instant("2025-06-15T12:00:00Z"), DOCUMENTED));
@@ -501,7 +501,7 @@ fn the_first_change_after_the_end_is_found() {
 }
 
 #[test]
-fn a_change_says_where_the_documents_read_otherwise() {
+fn a_change_notes_differences_to_the_documents() {
     let readings = |kubernetes: &str, image: &str, strategy: &str| -> Vec<String> {
         let offer =
             Offer { name: "local".to_owned(), first: profile(kubernetes, image, strategy), changes: Vec::new() };
@@ -534,7 +534,7 @@ fn a_change_says_where_the_documents_read_otherwise() {
 
 /// The gate of gardener-controller-manager takes effect once, with the first run.
 #[test]
-fn the_addon_nginx_ingress_is_turned_off_by_the_first_run() {
+fn the_first_run_turns_the_addon_nginx_ingress_off() {
     let mut given = shoot("1.34.3", "1.0.0", false);
     given.spec.addons =
         serde_json::from_value(serde_json::json!({ "nginxIngress": { "enabled": true } })).expect("addons");
@@ -551,7 +551,7 @@ fn the_addon_nginx_ingress_is_turned_off_by_the_first_run() {
 
 /// Sentences of migrations by the release of the landscape.
 #[test]
-fn each_migration_of_the_release_is_told_before_it_happens() {
+fn each_migration_of_the_release_is_forecast() {
     let told = |given: &Shoot, offered: &str, minor: u16| {
         let offer = Offer { name: "local".to_owned(), first: profile(offered, "1.0.0", "major"), ..Offer::default() };
         let gates = Gates { release: Release(minor), ..Gates::default() };
@@ -584,7 +584,7 @@ fn each_migration_of_the_release_is_told_before_it_happens() {
 
 /// A higher version that leaves preview is a reason to move, whatever stages the version in use has.
 #[test]
-fn a_stage_of_a_higher_version_is_a_reason_to_move() {
+fn stages_of_higher_versions_cause_updates() {
     let preview_until = |supported: &str| {
         json!([
             { "classification": "preview" },

@@ -55,7 +55,7 @@ const REFUSED_SINCE: [(&str, Edit, u16, &str); 3] = [
 ];
 
 #[test]
-fn a_stored_shoot_that_the_release_refuses_is_blocked_at_its_next_change() {
+fn a_refused_stored_shoot_is_blocked_at_its_next_change() {
     for (version, change, since, message) in REFUSED_SINCE {
         let offer =
             Offer { name: "local".to_owned(), first: profile(version, "1.0.0 2.0.0", "major"), ..Offer::default() };

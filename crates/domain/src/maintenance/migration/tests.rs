@@ -227,7 +227,7 @@ fn each_release_makes_its_migrations() {
 }
 
 #[test]
-fn a_minor_that_is_not_crossed_changes_no_field_of_the_shoot() {
+fn minors_that_are_not_crossed_change_no_field() {
     for Row { first, to, before, .. } in rows().into_iter().filter(|row| row.before.get("provider").is_none()) {
         let (told, result) = migrated(&before, to, to, first);
         assert_eq!((told.is_empty(), result), (true, spec(&before, to)), "1.{first}: {to} with {before}");
@@ -244,7 +244,7 @@ fn a_shoot_with_a_credentials_binding_keeps_its_bindings() {
 }
 
 #[test]
-fn migrations_are_told_in_their_order() {
+fn migrations_are_reported_in_their_order() {
     let before = json!({
         "addons": { "nginxIngress": { "enabled": true } },
         "secretBindingName": "mine",

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shoot_leads_to_its_seeds_and_what_it_needs_to_it() {
+    fn a_shoot_is_connected_to_its_seeds_and_references() {
         let shoot = json!({
             "spec": {
                 "seedName": "a",

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_surge_goes_at_the_end() {
+    fn the_surge_is_removed_at_the_end() {
         let scale = |set: &str, replicas| Step::Scale { set: set.into(), replicas };
         check(&deployment(3, 1, 0, false), &set("new", 3), &set("old", 1), &[scale("old", 0)]);
     }

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_set_is_tainted_once_and_its_nodes_kept_from_the_autoscaler() {
+    fn nodes_of_old_sets_are_tainted_and_protected_once() {
         let mut old = set("old", 3, 3);
         let first = pass(&deployment(3, 1, 0), Some(&set("new", 1, 0)), std::slice::from_ref(&old));
         assert_eq!(first.steps, [Step::TaintNodes { set: "old".into() }, Step::DisableScaleDown]);
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_old_sets_go_when_all_machines_are_new() {
+    fn empty_old_sets_are_deleted_after_the_roll_out() {
         let old = Set { tainted: true, ..set("old", 0, 0) };
         let pass = pass(&deployment(3, 1, 0), Some(&set("new", 3, 3)), &[old]);
         assert!(pass.is_complete);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn unhealthy_old_machines_go_first() {
+    fn unhealthy_old_machines_are_deleted_first() {
         let sick = Set {
             created: Time::from_instant(chrono::DateTime::UNIX_EPOCH + chrono::TimeDelta::days(1)),
             ..set("b", 1, 0)

@@ -115,7 +115,7 @@ fn a_machine_that_the_provider_refuses_is_tried_again() {
 
 /// "Pending > creationTimeout → Failed, lastOperation type kept"
 #[test]
-fn a_machine_that_does_not_join_fails_at_the_creation_time_out() {
+fn an_unjoined_machine_fails_at_the_creation_time_out() {
     let mut pending = machine(Phase::Pending);
     pending.operation.type_ = "Create".into();
     pending.trouble.never_joins = true;
@@ -140,7 +140,7 @@ fn a_machine_that_does_not_join_fails_at_the_creation_time_out() {
 /// "Node missing, machine has conditions, phase Running → Unknown"; "Phase Unknown > healthTimeout → Failed unless
 /// disableHealthTimeout is true"; "at most 1 machine per MD is in replacement".
 #[test]
-fn a_machine_whose_node_is_unwell_is_unknown_and_then_failed() {
+fn a_machine_with_an_unhealthy_node_becomes_unknown_then_failed() {
     let printed = "[{Type: Status: LastHeartbeatTime:0001-01-01 00:00:00 +0000 UTC \
                    LastTransitionTime:0001-01-01 00:00:00 +0000 UTC Reason: Message:}]";
     let running = Machine { conditions: vec![NodeCondition::default()], ..machine(Phase::Running) };
@@ -252,7 +252,7 @@ fn a_machine_is_cordoned_drained_and_deleted() {
 
 /// "Drain failed …: state Failed, retried after 5 s"; "forced iff now − deletionTimestamp > drainTimeout".
 #[test]
-fn a_drain_that_fails_is_repeated_until_its_time_out_forces_it() {
+fn a_failed_drain_is_repeated_until_its_time_out() {
     let story = delete(machine(Phase::Running), Some(ready(1)), &Outcome::Failed("because".into()));
     let failed = "Drain failed due to - because. Will retry in next sync. Initiate node drain";
     assert_eq!(story[4..9], [failed, "drain", "wait 5", "drain", "wait 5"]);
@@ -267,7 +267,7 @@ fn a_drain_that_fails_is_repeated_until_its_time_out_forces_it() {
 }
 
 #[test]
-fn a_vm_that_the_provider_does_not_delete_is_tried_again() {
+fn a_failed_deletion_of_a_vm_is_retried() {
     for (code, text, wait) in [
         ("Unavailable", "However, will re-try in the next resync.", "wait 5"),
         ("Internal", "Aborting operation.", "wait 600"),
@@ -351,7 +351,7 @@ fn a_drained_node_is_ready_for_its_update() {
 }
 
 #[test]
-fn a_result_ends_an_update_whenever_it_comes() {
+fn a_result_ends_an_update_at_any_time() {
     let done = |outcome, failure: &str| {
         let failure = failure.to_owned();
         updating(Some(Reason::ReadyForUpdate), |update| (update.outcome, update.failure) = (Some(outcome), failure))
@@ -379,7 +379,7 @@ fn a_result_ends_an_update_whenever_it_comes() {
 }
 
 #[test]
-fn the_critical_components_of_an_updated_node_come_back() {
+fn critical_components_of_an_updated_node_are_awaited() {
     let updated = Node { critical_components_missing: true, ..updating(Some(Reason::UpdateSuccessful), |_| ()) };
     check(&machine(Phase::Running), Some(updated.clone()), 15, &Step::Act(vec![Action::RemoveCriticalTaint]));
     let mut stuck = machine(Phase::Running);

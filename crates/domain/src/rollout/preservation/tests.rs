@@ -105,7 +105,7 @@ fn the_next_change_of_each_state() {
 
 /// Rows of [`DUE`] without its last column, and the annotation that requests the preservation.
 #[test]
-fn the_annotation_of_the_node_asks_before_that_of_the_machine() {
+fn the_nodes_annotation_precedes_the_machines() {
     for (words, expected) in [
         ("- - - Failed 200 -", None),
         ("false - - Failed 200 -", None),
@@ -125,7 +125,7 @@ fn the_annotation_of_the_node_asks_before_that_of_the_machine() {
 }
 
 #[test]
-fn a_machine_set_keeps_failed_machines_that_are_preserved_or_will_be() {
+fn a_machine_set_keeps_preserved_failed_machines() {
     for (words, is_kept, is_candidate) in [
         ("- - - Failed - -", false, true),
         ("keep - - Failed - -", false, true),
@@ -153,7 +153,7 @@ fn a_machine_set_keeps_failed_machines_that_are_preserved_or_will_be() {
 }
 
 #[test]
-fn the_condition_tells_how_the_drain_went_and_by_whose_request() {
+fn the_condition_has_result_and_requester_of_the_drain() {
     let expiry = Some(instant(4 * 86_400));
     for (value, drained, told, expected) in [
         (NOW, None, None, Some("True Preserved by user. Machine preserved until 1970-01-05 00:00:00 +0000 UTC.")),

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_has_the_images_and_components_of_the_last_row_before_it() {
+    fn a_release_has_the_images_of_the_last_earlier_row() {
         let release = |minor| GardenerVersion::release(1, minor, 0);
         for (component, minor, expected) in [
             ("coredns", 119, Some("v1.12.1")),
@@ -267,7 +267,7 @@ mod tests {
 
     /// Component, minor of Gardener, Kubernetes version, tag.
     #[test]
-    fn images_go_by_the_kubernetes_version() {
+    fn images_depend_on_the_kubernetes_version() {
         for (component, minor, kubernetes, expected) in [
             ("metrics-server", 120, "1.32.0", Some("v0.7.2")),
             ("metrics-server", 123, "1.30.9", Some("v0.7.2")),

@@ -86,7 +86,7 @@ fn names_are_qualified_since_125() {
 }
 
 #[test]
-fn kubernetes_versions_have_three_parts_and_one_of_a_minor_is_supported() {
+fn kubernetes_versions_have_three_parts() {
     let with = |versions: Vec<ExpirableVersion>| profile(|profile| profile.spec.kubernetes.versions = versions);
     check(&with(vec![version("1.31.1", "supported", ""), version("1.31.0", "deprecated", "")]), &[]);
     let text = |index: usize, version: &str| {

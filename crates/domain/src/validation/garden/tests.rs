@@ -175,7 +175,7 @@ fn kubernetes_versions_are_those_of_the_release_in_profile_upstream() {
 }
 
 #[test]
-fn kubernetes_goes_up_by_one_minor() {
+fn kubernetes_is_raised_by_one_minor() {
     let path = "/spec/virtualCluster/kubernetes/version";
     let field = "spec.virtualCluster.kubernetes.version";
     check_update(path, json!("1.31.4"), &[]);
@@ -268,7 +268,7 @@ fn check_release(minor: u16, garden_tree: Value, expected: &[&str]) {
 
 /// Release, version of Kubernetes, operations, phase of all credentials, and errors.
 #[test]
-fn operations_of_a_garden_go_by_the_release_and_by_kubernetes_1_34() {
+fn operations_of_a_garden_depend_on_both_versions() {
     let halves = |one: &str| {
         format!(
             "Forbidden: for Kubernetes versions >= 1.34, operation '{one}' is no longer supported, please use \

@@ -92,7 +92,7 @@ x220000+01000 yes yes -
 ";
 
     #[test]
-    fn offsets_of_a_gardens_window_go_by_release() {
+    fn offsets_of_a_gardens_window_depend_on_the_release() {
         for row in BEGINS.lines().filter(|row| !row.is_empty()) {
             let cells: Vec<&str> = row.split_whitespace().collect();
             let garden = garden(cells[0], "230000+0000");

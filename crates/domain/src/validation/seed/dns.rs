@@ -164,7 +164,7 @@ mod tests {
 
     /// Rows: release, `spec.dns` with `SECRET` for a reference to a Secret, errors joined by ` | `.
     #[test]
-    fn credentials_and_internal_domains_go_by_the_release() {
+    fn credentials_and_internal_domains_depend_on_the_release() {
         let identity = r#"{"apiVersion": "security.gardener.cloud/v1alpha1", "kind": "WorkloadIdentity", "name": "dns", "namespace": "garden"}"#;
         for (minor, dns, expected) in [
             (120, r#"{"provider": {"type": "local", "secretRef": {"name": "dns", "namespace": "garden"}}}"#, ""),

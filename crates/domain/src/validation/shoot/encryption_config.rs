@@ -266,7 +266,7 @@ mod tests {
 
     /// Release, last operation, phase of the rotation, hibernation, resources, and errors of a change to secretbox.
     #[test]
-    fn the_provider_is_immutable_until_143_and_then_changes_in_steps() {
+    fn the_provider_changes_in_steps_since_143() {
         let change = |text: &str| format!("Forbidden: provider type cannot be changed {text}");
         let not_ready = change("if resource was not yet created successfully or is not ready for reconciliation");
         let rotated = change("when .status.credentials.rotation.etcdEncryptionKey.phase is not \"Completed\"");

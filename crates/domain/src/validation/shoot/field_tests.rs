@@ -362,7 +362,7 @@ fn updates_of_fields_are_checked_by_release() {
 }
 
 #[test]
-fn a_change_during_the_deletion_is_refused_with_its_reason_since_121() {
+fn changes_during_the_deletion_are_refused_since_121() {
     let deleted = |region: &str| -> Shoot {
         let change = json!({ "region": region }).to_string();
         let mut tree = serde_json::to_value(shoot_with("1.32.0", &change)).expect("a tree");

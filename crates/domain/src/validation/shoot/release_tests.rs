@@ -383,7 +383,7 @@ fn rules_of_pools_hold_from_their_release_on() {
 
 /// Release, Kubernetes version, mode of kube-proxy, strategy, and the error if node-local DNS is enabled.
 #[test]
-fn node_local_dns_stays_where_it_counts_for_in_place_pools() {
+fn node_local_dns_of_in_place_pools_is_immutable() {
     const BEFORE_126: &str = "spec.systemComponents.nodeLocalDNS: Forbidden: node-local-dns setting can not be changed if shoot \
                               has at least one worker pool with update strategy AutoInPlaceUpdate/ManualInPlaceUpdate";
     const SINCE_126: &str = "spec.systemComponents.nodeLocalDNS: Forbidden: the node-local-dns setting cannot be changed if the \
@@ -413,7 +413,7 @@ fn node_local_dns_stays_where_it_counts_for_in_place_pools() {
 
 /// Release, strategy, image version before and after, and the error.
 #[test]
-fn images_of_in_place_pools_do_not_go_down_since_136() {
+fn images_of_in_place_pools_are_not_lowered_since_136() {
     const REFUSED: &str = "spec.provider.workers[0].machine.image.version: Forbidden: machine image version downgrade is not \
                            supported when the update strategy is AutoInPlaceUpdate or ManualInPlaceUpdate";
     for (release, strategy, old, new, expected) in [
@@ -494,7 +494,7 @@ fn names_are_judged_since_125() {
 /// Change of a new Shoot of a release, and its errors about the profile.
 /// Source: pkg/apis/core/validation/shoot.go @ v1.80.0, v1.91.0, v1.92.0, v1.100.0 and v1.101.0.
 #[test]
-fn a_new_shoot_names_its_profile_in_the_field_that_counts() {
+fn a_new_shoot_needs_the_current_profile_field() {
     let by_name = r#"{"cloudProfile": null, "cloudProfileName": "local"}"#;
     let empty = r#"{"cloudProfile": null, "cloudProfileName": ""}"#;
     let none = r#"{"cloudProfile": null}"#;
@@ -524,7 +524,7 @@ fn a_new_shoot_names_its_profile_in_the_field_that_counts() {
 
 /// The field is immutable in releases in which it applies; admission checks changes in later ones.
 #[test]
-fn the_name_of_a_profile_is_immutable_up_to_1_100() {
+fn a_profile_name_is_immutable_until_1_100() {
     let named =
         |name: &str| shoot_with("1.26.4", &format!(r#"{{"cloudProfile": null, "cloudProfileName": "{name}"}}"#));
     for (release, is_refused) in [(80, true), (91, true), (100, true), (101, false)] {

@@ -56,7 +56,7 @@ const UPDATES: &str = "
 ";
 
 #[test]
-fn kubernetes_versions_go_up_one_minor_at_a_time_and_pools_follow() {
+fn kubernetes_versions_rise_by_one_minor_and_pools_follow() {
     for row in UPDATES.lines().filter(|row| !row.is_empty()) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let [old, new, strategy, expected] = cells[..] else { panic!("four cells: {row}") };
@@ -92,7 +92,7 @@ fn kubernetes_versions_go_up_one_minor_at_a_time_and_pools_follow() {
 }
 
 #[test]
-fn versions_that_cannot_be_read_are_said_and_nothing_panics() {
+fn unparsable_versions_are_errors_without_panics() {
     let texts = said(&shoot("1.31.x", "odd", "AutoInPlaceUpdate"), &shoot("odd", "1.x.1", "AutoInPlaceUpdate"));
     assert_eq!(
         texts,
@@ -166,7 +166,7 @@ fn a_workerless_shoot_has_no_image_to_update() {
 
 /// Properties that cannot change in a pool that is updated in place (node-rollout 1.5).
 #[test]
-fn in_place_pools_keep_what_an_in_place_update_cannot_change() {
+fn in_place_pools_keep_fields_without_in_place_update() {
     let image = |name: &str| Some(ShootMachineImage { name: name.to_owned(), ..ShootMachineImage::default() });
     let mut old = shoot("1.31.1", "-", "AutoInPlaceUpdate");
     old.spec.provider.workers[0].machine.image = image("os");
@@ -193,7 +193,7 @@ fn in_place_pools_keep_what_an_in_place_update_cannot_change() {
 }
 
 #[test]
-fn a_pending_in_place_update_holds_its_pool_still_unless_it_is_forced() {
+fn a_pending_in_place_update_blocks_changes_unless_forced() {
     let mut old = shoot("1.31.1", "-", "ManualInPlaceUpdate");
     old.status.in_place_updates = Some(InPlaceUpdatesStatus {
         pending_worker_updates: Some(PendingWorkerUpdates {
@@ -266,7 +266,7 @@ fn credentials_are_rotated_every_half_an_hour_to_ninety_days() {
 /// The nginx ingress addon in the stored Shoot (`None`: a new Shoot) and in the new one; whether the gate refuses it.
 /// Source: pkg/api/core/validation/shoot.go @ v1.142.0.
 #[test]
-fn the_addon_nginx_ingress_is_not_turned_on_where_the_gate_is_on() {
+fn the_gate_forbids_turning_the_addon_nginx_ingress_on() {
     let with_addon = |enabled| {
         let mut shoot = Shoot::default();
         shoot.spec.provider.workers.push(Worker::default());

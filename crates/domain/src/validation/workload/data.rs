@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_of_a_secret_says_what_it_holds() {
+    fn the_type_of_a_secret_requires_keys() {
         let of = |kind: &str, keys: &[&str]| {
             let data: Map<String, Value> = keys.iter().map(|key| ((*key).to_owned(), json!("AA=="))).collect();
             fields(json!({"type": kind, "data": data}))

@@ -76,7 +76,7 @@ proptest! {
 
     /// Every rule is a window, or bounded by a minimum.
     #[test]
-    fn an_instance_that_goes_violates_nothing_new(all in prop::collection::vec(instance(ALL), 1..9), gone in any::<prop::sample::Index>()) {
+    fn a_removed_instance_causes_no_violation(all in prop::collection::vec(instance(ALL), 1..9), gone in any::<prop::sample::Index>()) {
         let mut landscape = landscape(&all);
         for profile in PROFILES {
             let before = rules(&violations(&landscape, profile));

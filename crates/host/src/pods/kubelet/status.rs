@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_pending_until_its_process_is_there_and_ready_when_it_says_so() {
+    fn a_pod_is_ready_when_its_process_reports_it() {
         let mut pod = pod();
         for (state, phase, ready) in [
             (State::Creating, "Pending", "False"),
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_without_an_image_is_pending_and_names_the_image() {
+    fn a_pod_without_an_image_is_pending() {
         let waiting = |again: bool| {
             let status = status(&pod(), &State::NoImage { again }, None, SaidSo::default(), 0, at(1));
             let waiting = status.container_statuses[0].state.waiting.clone().expect("waiting");
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_failed_says_how_and_when_it_comes_back() {
+    fn a_failed_process_has_reason_and_restart_time() {
         let ended = Ended {
             exit_code: 3,
             signal: 0,
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_does_not_want_to_be_asked_runs_and_is_not_ready() {
+    fn a_process_that_is_not_ready_runs() {
         let mut pod = pod();
         let unready = Unready { reason: "VersionSkew".to_owned(), message: "too old".to_owned() };
         let said = SaidSo { panicked: None, unready: Some(&unready) };

@@ -11,7 +11,7 @@ use crate::time::gated_log::{Gate, GatedLog};
 use crate::time::timekeeper::REPORT_LIMIT;
 
 #[tokio::test]
-async fn time_is_not_shown_to_move_before_what_happened_is_durable() {
+async fn time_is_not_shown_before_entries_are_durable() {
     let (durable, log) = GatedLog::shut();
     durable.send_replace(Gate::Open);
     let at = |seconds: i64| DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range");
@@ -38,7 +38,7 @@ async fn time_is_not_shown_to_move_before_what_happened_is_durable() {
 
 /// A participant may report once more between the decision on a grant and its delivery.
 #[tokio::test]
-async fn a_grant_is_sent_once_and_after_what_happened_is_durable() {
+async fn a_grant_is_sent_once_after_entries_are_durable() {
     let (durable, log) = GatedLog::shut();
     durable.send_replace(Gate::Open);
     let at = |seconds: i64| DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range");

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_component_that_occupies_the_thread_is_shown_with_its_time() {
+    async fn the_component_that_occupies_the_thread_is_shown() {
         let polls = Polls::default();
         let thread = OwnThread { participant: "components", polls: polls.clone() };
         let tasks = Tasks::new();

@@ -131,7 +131,7 @@ fn an_advance_fires_every_timer_and_ends_at_its_target() {
 }
 
 #[test]
-fn until_its_mode_is_set_a_landscape_goes_to_near_work_and_stands_there() {
+fn time_moves_to_near_work_until_the_mode_is_set() {
     let mut toys = [Toy::new("a", &[90, 7200], &[100]), Toy::new("b", &[95], &[])];
     let mut keeper = joined(Mode::Eager, &mut toys);
     keeper.await_mode(wall(0));
@@ -147,7 +147,7 @@ fn until_its_mode_is_set_a_landscape_goes_to_near_work_and_stands_there() {
 }
 
 #[test]
-fn a_mode_that_is_never_set_is_awaited_for_a_minute() {
+fn a_missing_mode_is_awaited_for_a_minute() {
     let mut toys = [Toy::new("a", &[], &[7200])];
     let mut keeper = joined(Mode::Eager, &mut toys);
     keeper.await_mode(wall(0));
@@ -156,7 +156,7 @@ fn a_mode_that_is_never_set_is_awaited_for_a_minute() {
 }
 
 #[test]
-fn eager_jumps_to_work_that_is_near_and_waits_for_the_calendar() {
+fn eager_jumps_to_near_work_and_no_calendar() {
     let mut toys = [Toy::new("a", &[90, 120], &[100, 7200]), Toy::new("b", &[], &[95])];
     let mut keeper = joined(Mode::Eager, &mut toys);
     let (end, grants) = drive(&mut keeper, &mut toys, wall(0));
@@ -174,7 +174,7 @@ fn work_that_is_an_hour_away_is_not_jumped_to() {
 }
 
 #[test]
-fn auto_goes_on_as_long_as_there_is_a_timer() {
+fn auto_moves_time_while_a_timer_exists() {
     let mut toys = [Toy::new("a", &[1], &[86_400])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     assert_eq!(drive(&mut keeper, &mut toys, wall(0)), (Decision::Wait { until: None }, vec![1, 86_400]));
@@ -258,7 +258,7 @@ fn time_stands_while_a_participant_works_or_lags_behind() {
 
 /// Ten participants that read the dial, and one with timers: only that one is granted a step.
 #[test]
-fn a_participant_with_a_dial_and_no_timer_gets_no_grant() {
+fn a_dial_reader_without_timers_gets_no_grant() {
     let names = ["b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
     let mut toys: Vec<Toy> = names.iter().map(|name| Toy::new(name, &[], &[])).collect();
     toys.push(Toy::new("a", &[1, 2, 3, 4, 5], &[]));
@@ -275,7 +275,7 @@ fn a_participant_with_a_dial_and_no_timer_gets_no_grant() {
 }
 
 #[test]
-fn everything_that_open_watches_were_told_is_read_before_time_moves() {
+fn all_lines_of_watches_are_read_before_time_moves() {
     let pairs = |pairs: &[(u64, u64)]| pairs.iter().copied().collect();
     let told = || LineCounts(pairs(&[(1, 0), (2, 4), (3, 7)]));
     for (read, unread, moves, what) in [
@@ -309,7 +309,7 @@ fn no_two_watches_of_a_landscape_have_one_number() {
 }
 
 #[test]
-fn a_watch_that_was_opened_needs_a_barrier_of_its_own() {
+fn an_opened_watch_needs_a_barrier() {
     let mut toys = [Toy::new("a", &[], &[])];
     let mut keeper = joined(Mode::Stepped, &mut toys);
     keeper.advance(at(0), TimeDelta::zero(), wall(0)).expect("nothing is at work");
@@ -322,7 +322,7 @@ fn a_watch_that_was_opened_needs_a_barrier_of_its_own() {
 }
 
 #[test]
-fn a_participant_that_reports_nothing_for_thirty_seconds_is_dropped_and_named() {
+fn a_participant_without_reports_is_dropped_after_30_s() {
     let mut toys = [Toy::new("a", &[5], &[]), Toy::new("mute", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     let mut answering = [toys.into_iter().next().expect("two toys")];
@@ -338,7 +338,7 @@ fn a_participant_that_reports_nothing_for_thirty_seconds_is_dropped_and_named() 
 
 /// A stalled machine prevents looks of the host and answers of its participants.
 #[test]
-fn a_stall_of_the_machine_drops_no_participant_and_ends_no_hold() {
+fn a_stall_of_the_machine_drops_no_participant() {
     let mut toys = [Toy::new("a", &[5], &[]), Toy::new("late", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     let [toy, mut late] = toys;
@@ -362,7 +362,7 @@ fn a_stall_of_the_machine_drops_no_participant_and_ends_no_hold() {
 }
 
 #[test]
-fn a_thread_of_the_host_is_waited_for_however_long_it_takes() {
+fn a_thread_of_the_host_is_never_dropped() {
     let mut toys = [Toy::new("a", &[5], &[]), Toy::new("own", &[5], &[])];
     let mut keeper = joined(Mode::Stepped, &mut toys);
     keeper.keep("own");
@@ -450,7 +450,7 @@ fn a_command_that_does_not_answer_is_no_absence() {
 }
 
 #[test]
-fn a_participant_that_waited_for_an_unresponsive_server_has_its_time_again() {
+fn a_wait_for_an_unresponsive_server_restarts_the_limit() {
     let mut toys = [Toy::new("a", &[5], &[]), Toy::new("waits", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     let mut answering = [toys.into_iter().next().expect("two toys")];
@@ -561,7 +561,7 @@ fn a_pause_stops_time_and_a_command_still_moves_it() {
 }
 
 #[test]
-fn a_command_gives_others_time_after_a_step_that_reached_them() {
+fn a_command_gives_others_time_after_each_step() {
     let mut toys = [Toy::new("a", &[5, 7], &[])];
     let mut keeper = joined(Mode::Stepped, &mut toys);
     keeper.advance(at(10), TimeDelta::seconds(2), wall(0)).expect("nothing is at work");

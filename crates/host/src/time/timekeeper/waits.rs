@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_does_not_decide_is_named_after_three_seconds() {
+    fn an_undecided_thread_is_named_after_three_seconds() {
         let mut keeper = keeper(Mode::Stepped);
         keeper.decide_on("own");
         assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: None });
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_runs_by_itself_is_overdue_after_its_next_tick() {
+    fn self_running_time_is_overdue_after_its_next_tick() {
         let mut keeper = keeper(Mode::Rate(1.0));
         keeper.decide_on("own");
         assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: Some(wall(1000)) });

@@ -313,7 +313,7 @@ proptest! {
     }
 
     #[test]
-    fn a_body_that_is_cut_or_changed_is_read_or_refused(seed in any::<u64>(), at in any::<usize>(), with in any::<u8>()) {
+    fn damaged_bodies_are_read_or_refused(seed in any::<u64>(), at in any::<usize>(), with in any::<u8>()) {
         let nodes = nodes();
         let node = &nodes[at % nodes.len()];
         let mut body = body(node, &sample(node, 0, &mut Choices(seed)));
@@ -472,7 +472,7 @@ async fn objects_are_created_replaced_and_deleted_in_protobuf() {
 }
 
 #[tokio::test]
-async fn bodies_that_cannot_be_read_are_refused_as_upstream_refuses_them() {
+async fn unreadable_bodies_are_refused_as_upstream() {
     let host = host().await;
     let collection = "/clusters/garden/api/v1/namespaces";
     let broken = |body: &'static [u8]| send(&host, "POST", collection, &TYPE, body);

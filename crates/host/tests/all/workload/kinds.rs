@@ -17,7 +17,7 @@ fn of_kind(spec: Value) -> Value {
 }
 
 #[test]
-fn a_stateful_set_numbers_its_pods_and_updates_them_from_the_last() {
+fn a_stateful_set_updates_pods_from_the_last() {
     let world = World::new(Options::default());
     let sets = "/apis/apps/v1/namespaces/default/statefulsets";
     world.ask("POST", sets, of_kind(json!({"serviceName": "web"})));
@@ -79,7 +79,7 @@ fn images(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_stateful_set_goes_back_to_an_older_template() {
+fn a_stateful_set_returns_to_an_older_template() {
     let world = World::new(Options::default());
     let sets = "/apis/apps/v1/namespaces/default/statefulsets";
     world.ask("POST", sets, of_kind(json!({"serviceName": "web", "replicas": 1, "revisionHistoryLimit": 1})));
@@ -245,7 +245,7 @@ fn a_selector_that_does_not_match_the_template_is_refused() {
 
 /// A stored object that would be rejected today creates no pods, and its status has the reason.
 #[test]
-fn a_stored_set_whose_template_does_not_match_makes_no_pods() {
+fn a_set_with_a_mismatched_template_creates_no_pods() {
     for (resource, plural) in [(SETS, "replicasets"), ("/apis/apps/v1/namespaces/default/statefulsets", "statefulsets")]
     {
         let world = World::new(Options::default());

@@ -99,7 +99,7 @@ fn set(revision: &str, image: &str, replicas: i64) -> (String, String, i64) {
 const DONE: [&str; 2] = ["Available=True MinimumReplicasAvailable", "Progressing=True NewReplicaSetAvailable"];
 
 #[test]
-fn a_deployment_gets_a_replica_set_and_running_pods_and_then_rests() {
+fn a_deployment_gets_running_pods_and_is_complete() {
     let world = world_with(web(3));
     assert_eq!(world.counts(), [3, 3, 3, 3]);
     assert_eq!(world.conditions(), DONE);
@@ -144,7 +144,7 @@ fn a_deployment_gets_a_replica_set_and_running_pods_and_then_rests() {
 }
 
 #[test]
-fn a_new_image_rolls_and_an_undo_is_a_revision_of_its_own() {
+fn an_undo_is_a_revision() {
     let world = world_with(web(3));
     world.set_image("web:2");
     world.settle(0);
@@ -213,7 +213,7 @@ fn recreate_ends_all_old_pods_before_the_first_new_one() {
 }
 
 #[test]
-fn a_paused_deployment_keeps_its_pods_and_goes_on_when_it_is_resumed() {
+fn a_paused_deployment_keeps_its_pods_until_resumed() {
     let world = world_with(web(2));
     world.ask("PATCH", WEB, json!({"spec": {"paused": true}}));
     world.set_image("web:2");
@@ -239,7 +239,7 @@ fn history_is_limited() {
 }
 
 #[test]
-fn a_rollout_that_does_not_get_on_says_so_at_its_deadline() {
+fn a_stuck_roll_out_is_reported_at_its_deadline() {
     let mut deployment = web(1);
     deployment["spec"]["progressDeadlineSeconds"] = json!(100);
     deployment["spec"]["template"]["metadata"]["annotations"] = json!({"terrarium.dev/pod-fault": "ImagePullBackOff"});
@@ -403,7 +403,7 @@ fn a_client_cannot_create_a_running_pod() {
 }
 
 #[test]
-fn pods_move_when_their_node_goes_and_not_before_another_is_there() {
+fn pods_of_a_removed_node_move_to_another() {
     let world = World::new(Options { node_of: Arc::new(|_| None), ..Options::default() });
     let node = |name: &str| {
         let ready = json!({"conditions": [{"type": "Ready", "status": "True"}]});
@@ -434,7 +434,7 @@ fn pods_move_when_their_node_goes_and_not_before_another_is_there() {
 }
 
 #[test]
-fn nothing_is_created_in_a_namespace_that_goes() {
+fn nothing_is_created_in_a_terminating_namespace() {
     let world = World::new(Options::default());
     world.ask("POST", "/api/v1/namespaces", json!({"metadata": {"name": "n"}}));
     world.ask("POST", "/apis/apps/v1/namespaces/n/deployments", web(2));

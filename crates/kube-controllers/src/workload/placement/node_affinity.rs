@@ -141,7 +141,7 @@ mod tests {
 
     /// Source: kubernetes.io, Assigning Pods to Nodes: `nodeSelectorTerms` and `nodeSelector`.
     #[test]
-    fn one_term_is_enough_and_the_node_selector_has_to_hold_too() {
+    fn one_term_and_the_node_selector_must_match() {
         let (yes, no) = (term("zone In a"), term("zone In b"));
         for (given, expected) in [
             (json!([no, yes]), true),

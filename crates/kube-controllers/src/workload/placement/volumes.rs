@@ -313,7 +313,7 @@ new at-once => pod has unbound immediate PersistentVolumeClaims
     }
 
     #[test]
-    fn claims_that_wait_for_a_pod_are_known() {
+    fn claims_that_wait_for_a_pod_are_found() {
         let volumes = ["in-a", "new", "by-hand"].map(|name| json!({"persistentVolumeClaim": {"claimName": name}}));
         let spec: PodSpec = apimachinery::wire::from_tree(json!({ "volumes": volumes })).expect("a specification");
         let volumes = Volumes::of(&spec, &table()).expect("nothing is missing");

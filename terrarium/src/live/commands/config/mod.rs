@@ -490,7 +490,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_with_the_landscape_is_no_reason_of_a_failure() {
+    fn the_landscapes_stop_is_no_failure() {
         let pod = |ready: bool, reason: &str, message: &str| -> Pod {
             let end = json!({ "exitCode": 1, "reason": reason, "message": message });
             let container = json!({ "name": "a", "ready": ready, "lastState": { "terminated": end } });
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_and_keys_say_the_same() {
+    fn flags_and_keys_agree() {
         let flags = ["--profile=upstream", "--feature-gates=A=true,B=false"].map(str::to_owned);
         let tree = flags_to_tree(&flags);
         assert_eq!(tree, json!({ "profile": "upstream", "featureGates": { "A": true, "B": false } }));

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_garden_says_what_it_has_fields_for_and_overrides_the_rest() {
+    fn the_garden_has_fields_and_overrides_for_the_rest() {
         let garden = operator::garden("1.31.1");
         let flags = json!({
             "profile": "documents", "default-domain": "a.example", "kubernetes-version": "1.31.1",

@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_hour_comes_every_day() {
+    fn an_hour_recurs_every_day() {
         let at = |text: &str| text.parse::<DateTime<Utc>>().expect("an instant");
         for (now, expected) in [
             ("2023-07-27T20:00:00Z", "2023-07-27T21:00:00Z"),

@@ -328,7 +328,7 @@ mod tests {
     use ops::history::writers;
 
     #[test]
-    fn controllers_are_known_by_the_names_that_they_have() {
+    fn controllers_are_named_in_entries() {
         for name in [
             binding::CREDENTIALS_BINDING,
             binding::SECRET_BINDING,

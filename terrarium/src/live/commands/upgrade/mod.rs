@@ -298,7 +298,7 @@ mod tests {
 
     /// The hint names the component and the gate of the message, and the Seed of a gardenlet.
     #[test]
-    fn a_gate_that_is_gone_is_refused_with_the_command_that_takes_it_out() {
+    fn a_removed_gate_is_refused_with_the_remedy() {
         let version = GardenerVersion::parse("v1.127.0").expect("a version");
         let setting = |component: Component, owner: &str, name: &str| GateSetting {
             component,

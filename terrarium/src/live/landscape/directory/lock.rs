@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_make_a_landscape_the_first_says_what_it_is() {
+    fn the_first_of_two_creators_determines_the_landscape() {
         let directory = directory("two");
         let (made, by_us) = directory.create(|| facts("first")).expect("free").expect("not held");
         assert_eq!((made.name.as_str(), by_us), ("first", true));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_was_killed_is_known_by_what_it_left() {
+    fn a_killed_host_is_recognized_by_its_files() {
         let directory = directory("left");
         let held = directory.hold(HOST).expect("free");
         assert_eq!(held.left_by, None);

@@ -103,7 +103,7 @@ fn check(table: &str) {
 
 /// A rotation starts if the Shoot can be reconciled and no rotation of the same credentials is in progress.
 #[test]
-fn a_start_wants_a_shoot_that_was_created_and_no_rotation_under_way() {
+fn a_start_needs_a_created_shoot_without_rotation() {
     check("
 Create/Succeeded                | rotate-ca-start |
 Restore/Succeeded               | rotate-ca-start |
@@ -136,7 +136,7 @@ Reconcile/Succeeded manual=b | rotate-etcd-encryption-key-start |
 
 /// A rotation is completed only once all its credentials are prepared.
 #[test]
-fn a_completion_wants_what_is_prepared() {
+fn a_completion_needs_a_prepared_rotation() {
     check("
 Reconcile/Succeeded ca=Prepared | rotate-ca-complete |
 Reconcile/Error ca=Prepared     | rotate-ca-complete |
@@ -197,7 +197,7 @@ fn a_hibernated_shoot_refuses_what_needs_its_api_server() {
 
 /// The encryption key is not rotated while resources are being re-encrypted.
 #[test]
-fn a_change_of_what_is_encrypted_comes_first() {
+fn a_pending_encryption_change_blocks_rotations() {
     let text = "Forbidden: operation is not permitted because a previous encryption configuration change is currently being \
                 rolled out";
     for operation in ["rotate-credentials-start", "rotate-etcd-encryption-key-start"] {
@@ -236,7 +236,7 @@ fn the_two_annotations_do_not_repeat_each_other() {
 
 /// Operations for the next maintenance are not checked for a Shoot in deletion, which has no further maintenance.
 #[test]
-fn a_shoot_that_goes_is_not_judged_by_what_waits_for_its_window() {
+fn operations_for_the_window_do_not_block_a_deletion() {
     let text = "Forbidden: cannot complete CA rotation if .status.credentials.rotation.certificateAuthorities.phase is not \
                 'Prepared'";
     assert_eq!(said("Delete/Processing leaving", "", "rotate-ca-complete", false), Vec::<String>::new());

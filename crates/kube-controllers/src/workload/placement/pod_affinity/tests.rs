@@ -140,7 +140,7 @@ fn terms_are_about_namespaces() {
 }
 
 #[test]
-fn the_first_that_fails_is_told() {
+fn the_first_failed_check_is_reported() {
     let text = |wants: &str, there: &[(&str, (PodTraits, Affinities))]| {
         survey(&pod("n", "web", wants), there).obstacle(&node_labels("a1")).map(Obstacle::text)
     };

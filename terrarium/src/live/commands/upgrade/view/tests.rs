@@ -113,7 +113,7 @@ fn gardenlet(version: &str) -> (&'static str, Value) {
 
 /// An Extension has just been applied: gardener-operator has not created its ControllerDeployment yet.
 #[tokio::test]
-async fn an_extension_that_is_not_registered_yet_is_left_to_its_manifest() {
+async fn an_unregistered_extension_is_not_upgraded() {
     let of = |name: &str| Instance::owned(Component::Extension, name, "v1.120.0");
     let running = Landscape {
         instances: vec![
@@ -148,7 +148,7 @@ async fn an_extension_that_is_not_registered_yet_is_left_to_its_manifest() {
 
 /// The host was killed and started again during an upgrade.
 #[tokio::test]
-async fn a_refusal_by_a_registration_that_has_ended_is_waited_for() {
+async fn a_refusal_by_an_ended_registration_is_awaited() {
     let provider = next(Component::Extension, "provider-local");
     let why = || REFUSED.to_owned();
     for (registered, expected) in [
