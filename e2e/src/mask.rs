@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wall_times_and_what_follows_from_them_are_masked() {
+    fn wall_times_and_their_effects_are_masked() {
         assert_eq!(
             mask("3 days of landscape time in 2.6 s (99,692× real time); 412 log entries; hash 9f3c71e2\nhash 9f3c\n"),
             "3 days of landscape time in [WALL] s [SPEED] real time); 412 log entries; hash 9f3c71e2\nhash [HASH]\n"

@@ -132,7 +132,7 @@ fn updating_a_project_does_not_allow_adding_members() {
 }
 
 #[test]
-fn a_gardenlet_touches_only_what_belongs_to_its_seed() {
+fn a_gardenlet_changes_only_objects_of_its_seed() {
     support::run(async {
         let mut garden = garden().await;
         (garden.user, garden.groups) = ("operator", &["system:masters"]);

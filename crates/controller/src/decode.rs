@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_is_read_without_managed_fields_and_without_what_follows() {
+    fn metadata_is_read_without_managed_fields_and_later_sections() {
         for (given, expected) in [
             (
                 r#"{"kind":"X","metadata":{"name":"a","labels":{"k":"}"}},"spec":not read"#,

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_names_what_differs_and_nothing_else() {
+    fn a_patch_has_only_the_differences() {
         check(json!({"a": 1, "b": {"c": 2}}), json!({"a": 1, "b": {"c": 2}}), json!({}));
         check(json!({"a": 1, "b": {"c": 2, "d": 3}}), json!({"a": 1, "b": {"c": 4, "d": 3}}), json!({"b": {"c": 4}}));
         check(json!({"a": 1, "b": {"c": 2}}), json!({"a": 1, "b": {}}), json!({"b": {"c": null}}));

@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn requester_is_not_what_the_client_claims() {
+    fn the_requester_is_the_authenticated_user() {
         let mut fields = of(json!({"username": "admin", "groups": ["system:masters"], "uid": "1"}), json!({}));
         let none = BTreeMap::new();
         let who = Requester { name: "jane", groups: vec!["developers"], uid: "", extra: &none };

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_and_what_is_still_required_add_registrations() {
+    fn policies_and_still_required_kinds_add_registrations() {
         let mut always = registration("always", "Extension/x");
         always.spec.deployment =
             Some(ControllerRegistrationDeployment { policy: Some("Always".to_owned()), ..Default::default() });

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_holds_what_differs_and_no_more() {
+    fn a_change_has_only_the_differences() {
         let none = ["", "", "", "", ""];
         check(none, none, 1);
         check(["a", "b", "c", "d", "e"], ["a", "b", "c", "d", "e"], 1);

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_found_however_the_stream_is_cut() {
+    fn frames_are_found_across_chunks() {
         let expected = ["{\"a\":1}", "{\"b\":2}", "{\"c\":3}"];
         let stream = "{\"a\":1}\n{\"b\":2}\r\n\n{\"c\":3}\n{\"rest";
         assert_eq!(lines(&[stream]), expected);

@@ -298,7 +298,7 @@ async fn a_forecast_is_exported_as_csv() {
 }
 
 #[tokio::test]
-async fn a_what_if_links_to_the_panel_that_applies_it() {
+async fn an_assumption_links_to_the_panel_that_applies_it() {
     let stage = Stage::new(landscape());
     let text = stage
         .get("/dashboard/forecast?expire=kubernetes/1.26.4=2023-09-30&classify=kubernetes/1.28.0=supported")
@@ -512,7 +512,7 @@ async fn a_forecast_page_is_sent_in_two_parts() {
 }
 
 #[tokio::test]
-async fn a_what_if_about_automatic_updates_has_a_command_too() {
+async fn an_assumption_about_automatic_updates_has_a_command() {
     let text =
         Stage::new(landscape()).get("/dashboard/forecast?auto=garden-demo%3Doff&auto=all&auto=x%3Don").await.text;
     assert!(text.contains("terrarium forecast --until 90d --auto garden-demo=off --auto all --auto x=on"), "{text}");

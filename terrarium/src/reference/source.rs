@@ -120,7 +120,7 @@ fn plain(text: &str) -> String {
 }
 
 #[test]
-fn comments_belong_to_what_stands_below_them() {
+fn comments_belong_to_the_following_item() {
     let source = r#"
 //! A module.
 //!

@@ -135,7 +135,7 @@ impl World {
 }
 
 #[test]
-fn an_applier_owns_what_it_applies() {
+fn an_applier_owns_applied_fields() {
     World::new()
         .apply("one", json!({"purpose": "test", "map": {"a": "b"}, "atomic": ["x"], "whole": {"k": "v"}}))
         .expect(

@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn handlers_see_what_is_there_and_every_change_once() {
+    fn handlers_see_existing_objects_and_every_change_once() {
         let store = new("garden");
         put(&store, "garden", "x", "1", "1", "");
         let seen = Arc::new(Mutex::new(Vec::new()));

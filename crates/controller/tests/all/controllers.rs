@@ -105,7 +105,7 @@ fn a_bookmark_spares_a_new_list_after_compaction() {
 }
 
 #[test]
-fn after_410_a_new_list_finds_what_was_deleted_meanwhile() {
+fn a_list_after_410_finds_missed_deletions() {
     World::run(|world| async move {
         let (seen, store) = observe(&world, |_, _| Ok(Requeue::OnChange));
         for name in ["a", "b", "c"] {
@@ -157,7 +157,7 @@ fn long_lists_are_read_in_pages() {
 }
 
 #[test]
-fn events_are_read_however_the_stream_is_cut() {
+fn events_are_read_across_chunks() {
     World::run(|world| async move {
         world.server.chunks(7);
         let (seen, _) = observe(&world, |_, _| Ok(Requeue::OnChange));

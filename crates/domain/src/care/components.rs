@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn control_plane_names_what_is_missing_or_unhealthy() {
+    fn control_plane_names_missing_and_unhealthy_deployments() {
         let etcds = [workload("etcd-events", 1), workload("etcd-main", 1)];
         let both = [workload("kube-apiserver", 1), workload("kube-scheduler", 1)];
         let required = ["kube-scheduler", "kube-apiserver"];

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn times_move_with_what_they_stand_for() {
+    fn times_change_only_with_their_fields() {
         let old = initial("EveryNodeReady", at(0));
         let same = updated(&old, "Unknown", &old.reason, &old.message, &[], at(5));
         assert_eq!(same, old);

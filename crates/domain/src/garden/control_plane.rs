@@ -408,7 +408,7 @@ mod tests {
 
     /// Stored object, desired object, and patch.
     #[test]
-    fn only_what_is_lacking_is_sent() {
+    fn only_missing_fields_are_sent() {
         for (stored, wanted, expected) in [
             (json!({ "a": 1, "b": 2 }), json!({ "a": 1 }), None),
             (json!({ "a": 1 }), json!({ "a": 2, "c": { "d": 3 } }), Some(json!({ "a": 2, "c": { "d": 3 } }))),

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extension_is_registered_without_what_is_the_gardens() {
+    fn an_extension_is_registered_without_resources_of_the_garden() {
         let (deployed, registered) = registration(&extension()).expect("it names a chart");
         assert_eq!(deployed.metadata.annotation("terrarium.dev/extensions-library-version"), Some("v1.120.0"));
         assert_eq!(registered.spec.resources[1].cluster_compatibility, ["shoot"]);

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_task_stops_what_depends_on_it() {
+    fn a_failed_task_stops_its_successors() {
         let tasks = reconciliation(&Garden::default());
         let progress = progress(&tasks, |act| match act {
             Act::Wait(_) => State::Failed("no".to_owned()),

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_takes_over_what_its_parent_has() {
+    fn a_child_inherits_settings_of_its_parent() {
         let parent = json!({
             "kind": "GardenletConfiguration",
             "controllers": { "shoot": { "concurrentSyncs": 7, "syncPeriod": "2h" } },

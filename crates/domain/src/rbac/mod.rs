@@ -181,7 +181,7 @@ create       core.gardener.cloud  shoots          -    | create core.gardener.cl
 ";
 
     #[test]
-    fn a_rule_allows_what_it_names() {
+    fn a_rule_allows_named_verbs_and_resources() {
         let list =
             |text: &str| text.split(',').map(|one| if one == "-" { "" } else { one }).map(str::to_owned).collect();
         for row in RESOURCES.lines().filter(|row| !row.is_empty()) {

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_names_what_can_be_counted() {
+    fn a_quota_names_countable_resources() {
         let texts = |errors: Errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert!(validate(&quota(json!({"cpu": "1", "count/shoots.core.gardener.cloud": "3"}), &[]), None).is_empty());
         assert_eq!(

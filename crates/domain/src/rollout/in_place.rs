@@ -359,7 +359,7 @@ mod tests {
 
     /// "An in-place update lasts the sum of the applicable parts": node-rollout 7.1.
     #[test]
-    fn an_update_does_what_differs() {
+    fn an_update_has_only_necessary_steps() {
         let old = configuration(&[("kubelet", "1.31"), ("operatingSystem", "1.0.0")]);
         for (fields, expected) in [
             (&[("kubelet", "1.31"), ("operatingSystem", "1.0.0")][..], (false, false, false)),

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn an_existing_deployment_keeps_what_others_own() {
+    fn an_existing_deployment_keeps_foreign_fields() {
         let worker = worker(&[]);
         let wanted = machine_deployments(&worker, &Shoot::default(), DOCUMENTED);
         let mut existing = wanted[0].machine_deployment(None, 4);

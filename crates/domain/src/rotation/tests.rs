@@ -160,7 +160,7 @@ manual-pending | -                        | rotate-etcd-encryption-key-start | e
 
 /// The second phase: the old credentials are removed, no node rolls.
 #[test]
-fn a_completion_clears_what_belonged_to_the_rotation() {
+fn a_completion_clears_fields_of_the_rotation() {
     check("
 -              | ca Prepared i1 f2        | rotate-ca-complete                  | ca Completing i1 f2 t5    | ca Completed i1 c6
 -              | ca Prepared i3 f4 c2     | rotate-ca-complete                  | ca Completing i3 f4 t5 c2 | ca Completed i3 c6

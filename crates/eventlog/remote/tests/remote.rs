@@ -290,7 +290,7 @@ fn bad_requests_get_a_clear_answer() {
 }
 
 #[test]
-fn a_change_of_a_large_object_costs_what_changed() {
+fn a_change_of_a_large_object_costs_its_differences() {
     let log = MemoryLog::new();
     let server = Server::new(Arc::new(log.clone()), |_| Ok(()));
     block_on(async {

@@ -135,7 +135,7 @@ async fn shown(servers: &[World; 2], watches: &mut [Body; 2]) -> [Value; 2] {
 }
 
 #[tokio::test]
-async fn each_release_shows_its_own_fields_of_what_either_wrote() {
+async fn each_release_shows_its_fields_of_all_writes() {
     let log = MemoryLog::new();
     let path = format!("{PAINTED}/w");
     let servers = [server(&log, Release(1)).await, server(&log, Release(2)).await];

@@ -122,7 +122,7 @@ impl Plugin for Warner {
 }
 
 #[tokio::test]
-async fn plugins_warn_whatever_becomes_of_the_request() {
+async fn plugins_warn_also_about_refused_requests() {
     let world = World::with(|builder| builder.admission(Warner("first")).admission(Warner("second"))).await;
     let both = ["299 - \"first\"", "299 - \"second\""];
     let path = |name: &str| format!("{WIDGETS}/{name}");

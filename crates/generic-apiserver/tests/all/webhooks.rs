@@ -155,7 +155,7 @@ async fn a_webhook_may_change_the_object_but_not_its_name() {
 }
 
 #[tokio::test]
-async fn webhooks_warn_whatever_becomes_of_the_request() {
+async fn webhooks_warn_also_about_refused_requests() {
     let (world, _) = world().await;
     world.send("POST", GIZMOS, &gizmo()).await.expect_code(201);
     configure(&world, MUTATING, "label", json!({})).await;

@@ -407,7 +407,7 @@ async fn watches_may_have_connections_of_their_own() {
 }
 
 #[tokio::test]
-async fn stopping_ends_watches_and_finishes_what_is_in_flight() {
+async fn stopping_ends_watches_and_finishes_requests() {
     for watches in [Watches::Shared, Watches::Http1] {
         let (release, released) = oneshot::channel::<()>();
         let released = released.shared();

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_what_differs_are_sorted() {
+    fn keys_of_differences_are_sorted() {
         let old = spec(r#"{"a":1,"z":2}"#);
         let mut new = spec(r#"{"z":3,"a":{"y":1,"b":[{"d":1,"c":"<"}]}}"#);
         sort(&mut new, &old);

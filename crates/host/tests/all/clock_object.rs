@@ -41,7 +41,7 @@ async fn world(mode: Mode) -> World {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_spec_is_what_the_clock_does() {
+async fn the_clock_follows_its_spec() {
     let world = world(Mode::Stepped).await;
     let object = get(&world, &format!("{PATH}/landscape"), "").await;
     assert_eq!(object["spec"], json!({ "mode": "Stepped" }));

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_running_pod_shows_what_kubectl_prints() {
+    fn a_running_pod_has_the_fields_that_kubectl_prints() {
         let status = running(&spec(), on("10.250.0.1"), "x", None, instant(0));
         assert_eq!((status.phase.as_str(), status.host_ip.as_str()), ("Running", "10.250.0.1"));
         assert_eq!(status.pod_i_ps[0].ip, status.pod_ip);

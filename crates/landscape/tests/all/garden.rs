@@ -67,7 +67,7 @@ fn named(name: &str) -> ObjectMeta {
 }
 
 #[test]
-fn namespaced_cloud_profiles_show_what_they_make_of_their_parent() {
+fn namespaced_cloud_profiles_show_their_merged_specification() {
     let mut audited = start(Profile::Documents);
     let admin = audited.admin.clone();
     let metadata = ObjectMeta::named(preset::NAMESPACE, "own");

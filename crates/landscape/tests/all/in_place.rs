@@ -153,7 +153,7 @@ fn an_agent_without_a_report_is_not_awaited() {
 
 /// The agent retries after an unhealthy kubelet; one failed node blocks the others.
 #[test]
-fn an_agent_tries_again_what_failed() {
+fn an_agent_retries_failed_updates() {
     for (kind, text) in [
         ("kubelet-unhealthy-after-update", "kubelet is not healthy after in-place update: context deadline exceeded"),
         ("os-update-fails", "failed to execute OS update command: exit status 1"),

@@ -159,7 +159,7 @@ fn a_dependent_of_a_missing_owner_is_deleted() {
 }
 
 #[test]
-fn in_the_foreground_an_owner_waits_for_what_blocks_it() {
+fn foreground_deletion_waits_for_blocking_dependents() {
     let world = World::start();
     world.create_namespace("x");
     let a = world.create("a", |_| {});

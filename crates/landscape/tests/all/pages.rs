@@ -183,7 +183,7 @@ fn every_page_is_a_document_now_and_in_the_past() {
 }
 
 #[test]
-fn the_past_is_what_was_true_then() {
+fn a_past_page_shows_the_past_state() {
     let (audited, _) = force_update(LandscapeOptions::new(11, evening()));
     let browser = Browser::of(&audited, admin());
     let past = before_update(&audited);

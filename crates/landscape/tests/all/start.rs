@@ -9,7 +9,7 @@ use landscape::Options;
 use crate::support::{Audited, evening};
 
 #[test]
-fn a_landscape_starts_with_what_an_operator_gives_it() {
+fn a_landscape_starts_with_the_operators_configuration() {
     let mut audited = Audited::start(Options::new(1, evening()));
     let admin = audited.admin.clone();
     for cluster in ["garden", "seed--local"] {

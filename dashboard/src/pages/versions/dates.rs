@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_applied() {
+    fn only_differences_are_applied() {
         let before = [profile(&[
             ("1.26.4", "supported", Some("2023-07-28T00:00:00Z")),
             ("1.27.1", "preview", None),

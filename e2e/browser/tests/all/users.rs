@@ -4,7 +4,7 @@
 use crate::support::{evening, garden, manifest, with_browser};
 
 #[test]
-fn another_user_sees_only_what_he_may_see() {
+fn another_user_sees_only_permitted_objects() {
     with_browser("user", |browser| async move {
         let sandbox = evening("user", &[]);
         let other = sandbox.file("other.yaml", "apiVersion: core.gardener.cloud/v1beta1\nkind: Project\nmetadata: {name: other}\nspec: {namespace: garden-other}\n");

@@ -86,7 +86,7 @@ mod tests {
     const VERSION: &str = "v1.120.0";
 
     #[test]
-    fn defaults_are_read_as_what_holds_without_them() {
+    fn defaults_are_read_as_values_of_absent_fields() {
         for program in Program::ALL {
             let mut tree = of(program, VERSION);
             if let Some((api_version, kind)) = program.configuration() {

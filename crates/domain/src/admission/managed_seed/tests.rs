@@ -150,7 +150,7 @@ fn a_shoot_must_be_fit_to_be_a_seed() {
 }
 
 #[test]
-fn a_seed_takes_over_what_its_shoot_has() {
+fn a_seed_inherits_settings_of_its_shoot() {
     let mut made = seed(json!({}));
     admit(&mut made, None, Some(&shoot(|_| {})), None, &provider(), &uses(DOCUMENTED, &[])).expect("it is fit");
     let config = serde_json::to_value(&made.spec.gardenlet.config).expect("JSON");

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_pod_gets_what_kubernetes_fills_in() {
+    fn an_empty_pod_gets_kubernetes_defaults() {
         let mut tree = json!({"containers": [{"name": "c", "image": "nginx"}]});
         pod(tree.as_object_mut().expect("an object"));
         assert_eq!(

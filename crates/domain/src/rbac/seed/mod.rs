@@ -325,7 +325,7 @@ get    apps                deployments     garden     own   => no matter of seed
 ";
 
     #[test]
-    fn a_gardenlet_does_only_what_belongs_to_its_seed() {
+    fn a_gardenlet_acts_only_on_objects_of_its_seed() {
         for row in DECISIONS.lines().filter(|row| !row.is_empty()) {
             let (given, expected) = row.split_once("=>").expect("an arrow");
             let words: Vec<&str> = given.split_whitespace().map(|word| if word == "-" { "" } else { word }).collect();
@@ -360,7 +360,7 @@ get    apps                deployments     garden     own   => no matter of seed
     }
 
     #[test]
-    fn a_gardenlet_creates_only_what_is_its_seeds() {
+    fn a_gardenlet_creates_only_objects_of_its_seed() {
         let who = Identity { seed: "a", is_extension: false };
         let new = Written { is_new: true, ..Written::default() };
         let other = Err("admission webhook \"seed-restriction.gardener.cloud\" denied the request: object does not \

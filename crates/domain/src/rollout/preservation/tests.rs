@@ -196,7 +196,7 @@ fn the_condition_has_result_and_requester_of_the_drain() {
 
 /// Phase, `forget`; annotations left on the Node; whether the Node is cordoned.
 #[test]
-fn a_preservation_that_ends_leaves_what_others_have_set() {
+fn the_end_of_a_preservation_keeps_foreign_fields() {
     let annotations = |keys: &[(&str, &str)]| {
         keys.iter()
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))

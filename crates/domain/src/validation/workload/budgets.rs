@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_what_people_write() {
+    fn accepts_usual_forms() {
         let selector = json!({"matchLabels": {"app": "a"}});
         for spec in [
             json!({}),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_what_upstream_rejects() {
+    fn rejects_invalid_forms_as_upstream() {
         check(
             disruption_budget,
             json!({"minAvailable": 1, "maxUnavailable": 1, "selector": {}}),

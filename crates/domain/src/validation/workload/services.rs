@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_what_people_write() {
+    fn accepts_usual_forms() {
         let port = |number: i64| json!({"port": number, "protocol": "TCP"});
         for value in [
             json!({"type": "ClusterIP", "ports": [port(80)], "selector": {"app": "web"}, "sessionAffinity": "None"}),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_what_upstream_rejects() {
+    fn rejects_invalid_forms_as_upstream() {
         rejects("web", json!({}), &["spec.ports: Required value"]);
         let dns = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
                    character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \

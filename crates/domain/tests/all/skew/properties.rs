@@ -104,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn profile_upstream_allows_what_profile_documents_allows(all in prop::collection::vec(instance(ALL), 1..7)) {
+    fn profile_upstream_allows_all_of_profile_documents(all in prop::collection::vec(instance(ALL), 1..7)) {
         // Patches count only for upstream's gardenlet.
         let all: Vec<_> = all.into_iter().map(|(component, minor, _, suffix)| (component, minor, 0, suffix)).collect();
         let is_legal = |profile| violations(&landscape(&all), profile).is_empty();

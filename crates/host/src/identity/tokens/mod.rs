@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_signed_with_the_key_is_read() {
+    fn only_data_signed_with_the_key_is_read() {
         let tokens = tokens();
         let named = |name: &str| Named { name: name.to_owned(), uid: "1".to_owned() };
         let claims = Claims {

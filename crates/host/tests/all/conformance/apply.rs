@@ -134,7 +134,7 @@ async fn server_side_apply_should_give_up_ownership_of_a_field_if_forced_applied
 }
 
 #[tokio::test]
-async fn a_write_that_is_no_apply_owns_what_it_changes() {
+async fn an_update_owns_changed_fields() {
     let host = host().await;
     let space = format!("{CLUSTER}{SPACE}/configmaps?fieldManager=creator");
     create(&host, &space, json!({ "metadata": { "name": "a" }, "data": { "k": "1", "l": "1" } })).await;

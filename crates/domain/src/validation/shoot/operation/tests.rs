@@ -168,7 +168,7 @@ Reconcile/Succeeded ca=WaitingForWorkersRollout | rotate-rollout-workers | Inval
 /// Operations that need the cluster's API server are refused while it does not run; authorities, SSH key pair and
 /// passwords can be rotated.
 #[test]
-fn a_hibernated_shoot_refuses_what_needs_its_api_server() {
+fn a_hibernated_shoot_refuses_operations_that_need_its_apiserver() {
     let text = "Forbidden: operation is not permitted when shoot is hibernated or is waking up";
     for words in ["Reconcile/Succeeded hibernated", "Reconcile/Succeeded waking"] {
         for operation in [
