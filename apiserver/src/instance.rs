@@ -132,7 +132,7 @@ where
     serve.random = Random::new(assignment.seed);
     let paused = tasks.clone();
     serve.health = serve.health.ready(SKEW_CHECK, move || !paused.is_paused());
-    let door = Arc::new(Door { server: server.clone(), ground, wall, version: assignment.version.clone() });
+    let door = Arc::new(ServerFront { server: server.clone(), ground, wall, version: assignment.version.clone() });
     if let Some(offer) = offer {
         offer(within(door.clone(), &tasks));
     }
@@ -160,7 +160,7 @@ where
 }
 
 /// Returns the transport to an instance in the process of the host.
-fn within(door: Arc<Door>, tasks: &Tasks) -> Transport {
+fn within(door: Arc<ServerFront>, tasks: &Tasks) -> Transport {
     let wall = door.wall.clone();
     server_http::within(tasks, &wall, GRACE, move |mut request| {
         if let Some((user, details, stamp)) = front_proxy::read(request.headers_mut()) {
@@ -285,14 +285,14 @@ fn authenticator(serving: &Serving, authorities: &str) -> Result<FixedAuthentica
 }
 
 /// Front of the server, which makes sure that the fold is new enough.
-struct Door {
+struct ServerFront {
     server: Server,
     ground: Ground,
     wall: Clock,
     version: String,
 }
 
-impl Door {
+impl ServerFront {
     async fn answer(&self, mut request: Request) -> Result<Response, TransportError> {
         let path = request.uri().path();
         if VERSION_PATHS.contains(&path) {

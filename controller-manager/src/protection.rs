@@ -37,7 +37,7 @@ pub(crate) const RESOURCE_REFERENCED: &str = "ResourceReferenced";
 const EVENT: (EventType, Action) = (EventType::Normal, Action::Reconcile);
 
 /// Returns the references that keep an object, as the Event lists them; `None` if there are none.
-type Kept<K> = Arc<dyn Fn(&K) -> Option<String> + Send + Sync>;
+type ReferenceFinder<K> = Arc<dyn Fn(&K) -> Option<String> + Send + Sync>;
 
 /// A kind with its check for references.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub(crate) struct Protection<K: Resource> {
     api: Api<K>,
     objects: Store<K>,
     finalizer: &'static str,
-    kept: Kept<K>,
+    kept: ReferenceFinder<K>,
     recorder: Recorder,
     /// Severity and action of the Event about an object that is kept.
     event: (EventType, Action),

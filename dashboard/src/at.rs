@@ -22,7 +22,7 @@ pub async fn read(dashboard: &Dashboard, path: &str, query: &Fields) -> Result<O
     if text.is_empty() {
         return Ok(None);
     }
-    let here = Here { path, query };
+    let here = RequestedPage { path, query };
     let place: Place = text.parse().map_err(|why: String| here.unreadable(&why))?;
     let log = &dashboard.options().log;
     let (head, now) = (log.head(), dashboard.now());
@@ -44,12 +44,12 @@ pub async fn read(dashboard: &Dashboard, path: &str, query: &Fields) -> Result<O
 }
 
 /// The requested page.
-struct Here<'a> {
+struct RequestedPage<'a> {
     path: &'a str,
     query: &'a Fields,
 }
 
-impl Here<'_> {
+impl RequestedPage<'_> {
     fn at(&self, at: &str) -> String {
         link(&format!("{PREFIX}{}", self.path), &self.query.with(&[("at", at)]))
     }

@@ -68,7 +68,7 @@ impl State {
 
 /// Properties of a request that are known before its route.
 #[derive(Clone)]
-struct Arrived {
+struct RequestFacts {
     entrance: Entrance,
     host: String,
     secret: Option<String>,
@@ -95,7 +95,7 @@ impl Dashboard {
         response
     }
 
-    fn arrive(&self, entrance: Entrance, headers: &HeaderMap, uri: &Uri) -> Result<Arrived, Refusal> {
+    fn arrive(&self, entrance: Entrance, headers: &HeaderMap, uri: &Uri) -> Result<RequestFacts, Refusal> {
         let host = host_of(headers, uri).filter(|host| self.is_its_name(entrance, host)).ok_or_else(|| {
             let sentence = "These pages have another name: `terrarium dashboard` prints it.";
             Refusal::new(StatusCode::MISDIRECTED_REQUEST, "Not this host", sentence)
@@ -103,7 +103,7 @@ impl Dashboard {
         let secret = cookie(headers, entrance.cookie());
         let session = secret.as_deref().and_then(|secret| self.sessions().find(secret));
         let query = Fields::read(uri.query().unwrap_or_default().as_bytes()).map_err(Refusal::unreadable)?;
-        Ok(Arrived { entrance, host, secret, session, query })
+        Ok(RequestFacts { entrance, host, secret, session, query })
     }
 
     /// Returns the answer with the page of a refusal.
@@ -111,7 +111,7 @@ impl Dashboard {
         answer(refusal.code, frame::refused(view, self, refusal).await)
     }
 
-    fn view(&self, arrived: &Arrived, path: &str) -> Result<View, Refusal> {
+    fn view(&self, arrived: &RequestFacts, path: &str) -> Result<View, Refusal> {
         let session = arrived.session.clone().ok_or_else(|| match arrived.entrance {
             Entrance::Loopback => Refusal::not_logged_in(),
             Entrance::Landscape => Refusal::not_logged_in_with_token(None),
@@ -168,7 +168,7 @@ pub(crate) fn routes(state: State) -> axum::Router<()> {
 
 type RouterState = axum::extract::State<State>;
 
-fn arrived(parts: &mut Parts) -> Arrived {
+fn arrived(parts: &mut Parts) -> RequestFacts {
     parts.extensions.remove().expect("every request has arrived")
 }
 

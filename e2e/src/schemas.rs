@@ -47,7 +47,7 @@ pub fn install(folder: &Path) -> Result<PathBuf, String> {
 
 /// Result of the requests of one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried {
+pub struct DocumentResult {
     /// Context and document.
     pub document: String,
     /// Number of sent requests.
@@ -65,13 +65,13 @@ pub struct Tried {
 ///
 /// # Panics
 /// A command of the landscape fails.
-pub fn run(sandbox: &Sandbox, schemathesis: &Path, time: Duration, seed: u64) -> Result<Vec<Tried>, String> {
+pub fn run(sandbox: &Sandbox, schemathesis: &Path, time: Duration, seed: u64) -> Result<Vec<DocumentResult>, String> {
     sandbox.terrarium(&["up", "--preset", "demo"]);
     let host = sandbox.host();
     let share = time / u32::try_from(DOCUMENTS.len()).expect("a few documents");
     let mut tried = Vec::new();
     for (context, document) in DOCUMENTS {
-        let way = Way::to(sandbox, context)?;
+        let way = ClusterAccess::to(sandbox, context)?;
         tried.push(way.try_document(schemathesis, &format!("{context}: {document}"), document, share, seed)?);
     }
     if host.is_none() || sandbox.host() != host || !host.is_some_and(|host| sandbox.processes().contains(&host)) {
@@ -87,14 +87,14 @@ pub fn run(sandbox: &Sandbox, schemathesis: &Path, time: Duration, seed: u64) ->
 }
 
 /// Access of schemathesis to a cluster.
-struct Way<'a> {
+struct ClusterAccess<'a> {
     sandbox: &'a Sandbox,
     url: String,
     authorities: String,
     certificate: String,
 }
 
-impl<'a> Way<'a> {
+impl<'a> ClusterAccess<'a> {
     fn to(sandbox: &'a Sandbox, context: &str) -> Result<Self, String> {
         let view = sandbox.kubectl(Kubectl::Newest, context, &["config", "view", "--raw", "--minify", "-o", "json"]);
         let view: Value = serde_json::from_str(&view).map_err(|error| error.to_string())?;
@@ -119,11 +119,11 @@ impl<'a> Way<'a> {
         document: &str,
         share: Duration,
         seed: u64,
-    ) -> Result<Tried, String> {
+    ) -> Result<DocumentResult, String> {
         let mut time = share;
         loop {
             let (report, printed) = self.run(schemathesis, document, time, seed)?;
-            match Tried::of(name, &report, &printed) {
+            match DocumentResult::of(name, &report, &printed) {
                 Some(tried) => return Ok(tried),
                 // schemathesis counts from its start, and a busy machine may need that time to read the document.
                 None if time_was_up(&report) && time < share * LONGEST => time *= 2,
@@ -158,7 +158,7 @@ fn time_was_up(report: &str) -> bool {
     serde_json::from_str(report).is_ok_and(|report: Value| report["stop_reason"] == "max_time")
 }
 
-impl Tried {
+impl DocumentResult {
     /// Reads a report in JSON; `None`: no request was tested. An error of schemathesis itself is not a failure, any other error
     /// is, for example a missing answer.
     fn of(document: &str, report: &str, printed: &str) -> Option<Self> {
@@ -177,8 +177,8 @@ impl Tried {
 }
 
 /// Returns the rows of the results.
-pub fn table(tried: &[Tried]) -> String {
-    let row = |one: &Tried| {
+pub fn table(tried: &[DocumentResult]) -> String {
+    let row = |one: &DocumentResult| {
         let outcome = if one.failure.is_some() { "failed" } else { "no server error" };
         let own = if one.own_errors > 0 {
             format!(" ({} errors of schemathesis itself)", one.own_errors)
@@ -194,7 +194,7 @@ pub fn table(tried: &[Tried]) -> String {
 ///
 /// # Errors
 /// Some document has a failure.
-pub fn judged(tried: &[Tried]) -> Result<(), String> {
+pub fn judged(tried: &[DocumentResult]) -> Result<(), String> {
     let failed = tried.iter().filter_map(|one| Some(format!("{}\n{}", one.document, one.failure.as_ref()?)));
     let failed: Vec<String> = failed.collect();
     if failed.is_empty() { Ok(()) } else { Err(format!("{SCHEMATHESIS}:\n{}", failed.join("\n"))) }
@@ -211,9 +211,9 @@ mod tests {
         };
         let own = "{\"title\":\"Runtime Error\",\"count\":2}";
         let hangs = "{\"title\":\"Network Error\",\"count\":1}";
-        let of = |report: &str| Tried::of("d", report, "printed");
+        let of = |report: &str| DocumentResult::of("d", report, "printed");
         let tried = |failure: Option<&str>, own_errors: u64| {
-            Some(Tried { document: "d".to_owned(), requests: 454, failure: failure.map(str::to_owned), own_errors })
+            Some(DocumentResult { document: "d".to_owned(), requests: 454, failure: failure.map(str::to_owned), own_errors })
         };
         assert_eq!(of(&report(454, "", "")), tried(None, 0));
         assert_eq!(of(&report(454, "", own)), tried(None, 2));
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_failed_document_is_reported_with_its_output() {
-        let one = |document: &str, failure: Option<&str>| Tried {
+        let one = |document: &str, failure: Option<&str>| DocumentResult {
             document: document.to_owned(),
             requests: 7,
             failure: failure.map(str::to_owned),

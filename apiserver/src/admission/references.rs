@@ -168,7 +168,7 @@ fn other_name<K: apimachinery::Resource, O: apimachinery::Resource>(
 }
 
 /// The authorizer, and the request for whose user it decides.
-type Asking<'a> = (&'a Access, &'a RequestContext);
+type Requester<'a> = (&'a Access, &'a RequestContext);
 
 /// Runs a rule on an object of `K` that is not being deleted.
 fn judged<K: apimachinery::Resource>(
@@ -245,7 +245,7 @@ fn quotas(
     references: &[ObjectReference],
     kind: &str,
     release: Release,
-    (access, request): Asking<'_>,
+    (access, request): Requester<'_>,
     reads: &Reads<'_>,
 ) -> Result<(), Refusal> {
     let (mut of_project, mut of_credentials) = (0, 0);
@@ -285,7 +285,7 @@ fn resources(
     change: (&[NamedResourceReference], &[NamedResourceReference]),
     namespace: &str,
     release: Release,
-    (access, request): Asking<'_>,
+    (access, request): Requester<'_>,
     reads: &Reads<'_>,
 ) -> Result<(), Refusal> {
     if change.0 == change.1 {
@@ -307,7 +307,7 @@ fn shoot(
     new: &Shoot,
     old: Option<&Shoot>,
     release: Release,
-    asking: Asking<'_>,
+    asking: Requester<'_>,
     reads: &mut Reads<'_>,
 ) -> Result<(), Refusal> {
     if old.is_some_and(|old| old.spec == new.spec) {

@@ -210,7 +210,7 @@ fn a_shoot_changes_between_profiles_of_one_root() {
 /// Object of the race: a Kubernetes version or an image version of the CloudProfile, or an image version that only a
 /// NamespacedCloudProfile has.
 #[derive(Clone, Copy, Debug)]
-enum Raced {
+enum RaceTarget {
     Kubernetes,
     Image,
     OwnImage,
@@ -221,7 +221,7 @@ enum Raced {
 #[test]
 fn a_version_in_concurrent_use_is_not_removed() {
     run(async {
-        for raced in [Raced::Kubernetes, Raced::Image, Raced::OwnImage] {
+        for raced in [RaceTarget::Kubernetes, RaceTarget::Image, RaceTarget::OwnImage] {
             let mut winners = std::collections::BTreeSet::new();
             for removal_first in [true, false] {
                 winners.insert(race(raced, removal_first).await);
@@ -232,25 +232,25 @@ fn a_version_in_concurrent_use_is_not_removed() {
 }
 
 /// Returns true if the removal succeeded.
-async fn race(raced: Raced, removal_first: bool) -> bool {
+async fn race(raced: RaceTarget, removal_first: bool) -> bool {
     let first = with_demo_objects(Profile::Documents).await;
     let second = first.another_instance(&Options::default());
     let whole =
         |version: &str| json!({"version": version, "architectures": ["amd64"], "cri": [{"name": "containerd"}]});
     with_own_profile(&first, &json!({"machineImages": [{"name": "gardenlinux", "versions": [whole("9.9.9")]}]})).await;
     let mut new = match raced {
-        Raced::OwnImage => shoot_of_own("local", "1.27.1"),
+        RaceTarget::OwnImage => shoot_of_own("local", "1.27.1"),
         _ => shoot("local", "1.26.4"),
     };
-    let image = if matches!(raced, Raced::OwnImage) { "9.9.9" } else { "934.8.0" };
+    let image = if matches!(raced, RaceTarget::OwnImage) { "9.9.9" } else { "934.8.0" };
     new["spec"]["provider"]["workers"][0]["machine"]["image"] = json!({"name": "gardenlinux", "version": image});
     let (path, removal) = match raced {
-        Raced::Kubernetes => (PROFILE, kubernetes(&json!([{"version": "1.27.1"}]))),
-        Raced::Image => {
+        RaceTarget::Kubernetes => (PROFILE, kubernetes(&json!([{"version": "1.27.1"}]))),
+        RaceTarget::Image => {
             let images = json!([{"name": "gardenlinux", "versions": [{"version": "1096.1.0"}]}]);
             (PROFILE, json!({"spec": {"machineImages": images}}))
         }
-        Raced::OwnImage => (OWN, json!({"spec": {"machineImages": null}})),
+        RaceTarget::OwnImage => (OWN, json!({"spec": {"machineImages": null}})),
     };
     first.let_two_writers_meet();
     let (removed, created) = if removal_first {

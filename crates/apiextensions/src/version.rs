@@ -91,7 +91,7 @@ impl CustomVersion {
         });
         let list = |texts: &[String]| texts.iter().map(|text| intern(text)).collect::<Vec<_>>().leak();
         let package = intern(&format!("{}/{}", definition.group, version.name));
-        let tree = |form| root(&schema, &names.kind, Maker { package, form });
+        let tree = |form| root(&schema, &names.kind, TreeBuilder { package, form });
         let paths = |scale: &crate::definition::Scale| {
             [&scale.spec_replicas_path, &scale.status_replicas_path, &scale.label_selector_path]
                 .map(|path| intern(path))
@@ -139,20 +139,20 @@ enum Form {
 }
 
 #[derive(Clone, Copy)]
-struct Maker {
+struct TreeBuilder {
     package: &'static str,
     form: Form,
 }
 
 /// Returns the tree of a kind.
-fn root(schema: &Schema, kind: &str, maker: Maker) -> Node {
+fn root(schema: &Schema, kind: &str, maker: TreeBuilder) -> Node {
     let mut fields = maker.fields(schema, kind);
     fields.retain(|field| !matches!(field.name, "apiVersion" | "kind" | "metadata"));
     fields.insert(0, field("metadata", "Metadata.", ObjectMeta::node()));
     maker.object(kind, &schema.description, fields, schema.preserve_unknown && maker.form == Form::Pruned)
 }
 
-impl Maker {
+impl TreeBuilder {
     fn node(self, schema: &Schema, name: &str) -> Node {
         let is_named = schema.embedded_resource || !schema.properties.is_empty();
         let is_open = schema.preserve_unknown;
@@ -307,7 +307,7 @@ mod tests {
             "embedded": { "type": "object", "x-kubernetes-preserve-unknown-fields": true, "x-kubernetes-embedded-resource": true },
         } });
         let schema: Schema = serde_json::from_value(open).expect("a schema");
-        let node = root(&schema, "Thing", Maker { package: "x/v1", form: Form::Pruned });
+        let node = root(&schema, "Thing", TreeBuilder { package: "x/v1", form: Form::Pruned });
         let text = r#"{ "apiVersion": "v1", "metadata": { "name": "a", "x": 1 }, "other": { "b": 1, "b": 2 },
             "named": { "a": 1, "c": 1 },
             "embedded": { "apiVersion": "v1", "kind": "Pod", "spec": {}, "metadata": { "labels": { "l": "m" }, "y": 1 } } }"#;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use api::kubernetes::rbac::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use apimachinery::Resource;
 use domain::rbac::defaults::Defaults;
-use domain::rbac::subject::{Whom, whom};
+use domain::rbac::subject::{SubjectName, subject_name};
 use rustc_hash::FxHashMap;
 
 /// Rules of a role.
@@ -93,8 +93,8 @@ impl Index {
 
     fn set_binding(&mut self, namespace: &str, name: &str, new: Option<(Vec<Subject>, RoleRef)>) {
         if let Some(old) = self.bindings.get(namespace).and_then(|bindings| bindings.get(name)).cloned() {
-            for whom in subjects(&old) {
-                let (subjects, key) = self.subjects(whom);
+            for subject_name in subjects(&old) {
+                let (subjects, key) = self.subjects(subject_name);
                 if let Some(bindings) = subjects.get_mut(&key) {
                     remove(bindings, namespace, name);
                     if bindings.is_empty() {
@@ -106,17 +106,17 @@ impl Index {
         }
         let Some((of, role)) = new else { return };
         let binding = Arc::new(Binding { namespace: namespace.to_owned(), name: name.to_owned(), role, subjects: of });
-        for whom in subjects(&binding) {
-            let (subjects, key) = self.subjects(whom);
+        for subject_name in subjects(&binding) {
+            let (subjects, key) = self.subjects(subject_name);
             insert(subjects.entry(key).or_default(), &binding);
         }
         insert(&mut self.bindings, &binding);
     }
 
-    fn subjects(&mut self, whom: Whom) -> (&mut FxHashMap<String, ByNamespace>, String) {
-        match whom {
-            Whom::User(name) => (&mut self.users, name),
-            Whom::Group(name) => (&mut self.groups, name),
+    fn subjects(&mut self, subject_name: SubjectName) -> (&mut FxHashMap<String, ByNamespace>, String) {
+        match subject_name {
+            SubjectName::User(name) => (&mut self.users, name),
+            SubjectName::Group(name) => (&mut self.groups, name),
         }
     }
 
@@ -147,8 +147,8 @@ impl Index {
     }
 }
 
-fn subjects(binding: &Binding) -> Vec<Whom> {
-    let mut all: Vec<Whom> = binding.subjects.iter().filter_map(|one| whom(one, &binding.namespace)).collect();
+fn subjects(binding: &Binding) -> Vec<SubjectName> {
+    let mut all: Vec<SubjectName> = binding.subjects.iter().filter_map(|one| subject_name(one, &binding.namespace)).collect();
     all.sort();
     all.dedup();
     all

@@ -11,7 +11,7 @@ use apimachinery::Resource;
 use apimachinery::go::quote;
 use domain::rbac::seed::graph::{self, Vertex};
 use domain::rbac::seed::{self, Relations};
-use domain::rbac::subject::{Whom, whom};
+use domain::rbac::subject::{SubjectName, subject_name};
 use domain::rbac::{Attributes, COMPONENTS, MASTERS, allows, defaults, reason};
 use generic_apiserver::Builder;
 use generic_apiserver::authorization::{Authorizer, Decision, PathRule, Question, ResourceRule, Rules as Listed};
@@ -252,9 +252,9 @@ impl Authorizer for Rbac {
             Ok(None) => Decision { allowed: true, reason: String::new() },
             Ok(Some(binding)) => {
                 let User { name, groups, component } = question.user;
-                let is_meant = |subject: &&_| match whom(subject, &binding.namespace) {
-                    Some(Whom::User(user)) => *user == **name,
-                    Some(Whom::Group(group)) => {
+                let is_meant = |subject: &&_| match subject_name(subject, &binding.namespace) {
+                    Some(SubjectName::User(user)) => *user == **name,
+                    Some(SubjectName::Group(group)) => {
                         groups.iter().any(|known| *group == **known) || (component.is_some() && group == COMPONENTS)
                     }
                     None => false,

@@ -10,7 +10,7 @@ use api::core::{BackupBucket, BackupEntry, Seed};
 use api::kubernetes::coordination::Lease;
 use api::operations::Bastion;
 use apimachinery::Status;
-use domain::rbac::seed::{Written, identity, restrict};
+use domain::rbac::seed::{WrittenObject, identity, restrict};
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use crate::Rbac;
@@ -43,7 +43,7 @@ impl Plugin for SeedRestriction {
             .flatten();
         let bucket_name = attributes.object::<BackupEntry>().map(|entry| entry.spec.bucket_name.clone());
         let seed_uid = reads.get::<Seed>("", who.seed).map(|seed| seed.metadata.uid.clone());
-        let written = Written {
+        let written = WrittenObject {
             is_new: attributes.operation == Operation::Create,
             is_deletion: attributes.operation == Operation::Delete,
             group: &attributes.resource.group,

@@ -147,16 +147,16 @@ impl TimeSource for SimulatedClock {
         let place = (until, order, number);
         state.pending_work += usize::from(class == TimerClass::Work);
         state.timers.insert(place, Timer { class, waker: None });
-        Box::pin(Sleeping { clock: self.clone(), place })
+        Box::pin(SleepingTask { clock: self.clone(), place })
     }
 }
 
-struct Sleeping {
+struct SleepingTask {
     clock: SimulatedClock,
     place: Place,
 }
 
-impl Future for Sleeping {
+impl Future for SleepingTask {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -175,7 +175,7 @@ impl Future for Sleeping {
     }
 }
 
-impl Drop for Sleeping {
+impl Drop for SleepingTask {
     fn drop(&mut self) {
         self.clock.state().remove(&self.place);
     }

@@ -329,7 +329,7 @@ impl Watched {
             Err(last_line) => return Exit { code: 1, last_line },
         };
         let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
-        let mut own = Own { name: registered(assignment, "").name(), uid: None };
+        let mut own = OwnLease { name: registered(assignment, "").name(), uid: None };
         loop {
             match follow(&leases, &mut own).await {
                 Ok(Some(last_line)) => return Exit { code: 0, last_line },
@@ -345,13 +345,13 @@ impl Watched {
 }
 
 /// The Lease of this process.
-struct Own {
+struct OwnLease {
     name: String,
     /// Uid of the Lease; `None`: it was not seen yet.
     uid: Option<String>,
 }
 
-impl Own {
+impl OwnLease {
     /// Returns true if a Lease of its name is of this process; the first one that is seen is.
     fn is(&mut self, uid: &str) -> bool {
         self.uid.get_or_insert_with(|| uid.to_owned()) == uid
@@ -360,7 +360,7 @@ impl Own {
 
 /// Follows the Leases until the watch ends, or until the Lease of this process was removed or replaced; then returns
 /// the reason.
-async fn follow(leases: &Api<Lease>, own: &mut Own) -> Result<Option<String>, Error> {
+async fn follow(leases: &Api<Lease>, own: &mut OwnLease) -> Result<Option<String>, Error> {
     let gone = || Ok(Some("the Lease of this process was removed: it is to end".to_owned()));
     let taken = || Ok(Some("another process has taken the name of this one".to_owned()));
     let options = ListOptions::default();
@@ -454,7 +454,7 @@ mod tests {
 
     #[test]
     fn the_process_follows_the_first_lease_of_its_name() {
-        let mut own = Own { name: "a".to_owned(), uid: None };
+        let mut own = OwnLease { name: "a".to_owned(), uid: None };
         assert!(own.is("1"));
         assert!(own.is("1"));
         assert!(!own.is("2"));

@@ -37,11 +37,11 @@ pub fn follow(context: &Context, me: &Registered<'_>, profile: Profile, enforcem
     let looks = profile.checks_while_running() && enforcement != Enforcement::Off;
     let Some(instance) = me.instance().filter(|_| looks) else { return };
     let waits = enforcement == Enforcement::Enforce;
-    let own = Own { context: context.clone(), about: About::of(me), lease: me.name(), instance, profile, waits, time };
+    let own = OwnInstance { context: context.clone(), about: About::of(me), lease: me.name(), instance, profile, waits, time };
     context.tasks.spawn(own.follow());
 }
 
-struct Own {
+struct OwnInstance {
     context: Context,
     about: About,
     lease: String,
@@ -52,7 +52,7 @@ struct Own {
     time: Clock,
 }
 
-impl Own {
+impl OwnInstance {
     async fn follow(self) {
         let api = Api::<Lease>::namespaced(&self.context, cluster::GARDEN, namespace::INSTANCES);
         let (changed, mut changes) = watch::channel(());

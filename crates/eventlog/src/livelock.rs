@@ -131,7 +131,7 @@ enum Family {
 
 /// Numbers of creations and deletions.
 #[derive(Clone, Copy, Debug, Default)]
-struct Made {
+struct CreationCounts {
     creations: u64,
     deletions: u64,
 }
@@ -140,7 +140,7 @@ struct Made {
 #[derive(Debug, Default)]
 pub struct Creations {
     at: Instant,
-    made: FxHashMap<Family, Made>,
+    made: FxHashMap<Family, CreationCounts>,
     exceeded: bool,
 }
 

@@ -33,12 +33,12 @@ struct Part {
 
 /// [`Part`], decoded from any kind.
 #[derive(Clone, Debug, Default)]
-struct Counted {
+struct CountedPart {
     metadata: ObjectMeta,
     fields: Map<String, Value>,
 }
 
-impl Readable for Counted {
+impl Readable for CountedPart {
     fn object_meta(&self) -> &ObjectMeta {
         &self.metadata
     }
@@ -129,7 +129,7 @@ impl ResourceQuotas {
             let objects = match self.served(&key.cluster, &resource).await?.filter(|served| served.resource.namespaced)
             {
                 Some(served) => {
-                    let api = Api::<Counted>::of(self.graph.context(), &key.cluster, served.resource);
+                    let api = Api::<CountedPart>::of(self.graph.context(), &key.cluster, served.resource);
                     api.within(&key.cluster, &key.namespace).list(&ListOptions::default()).await?.0
                 }
                 None => Vec::new(),

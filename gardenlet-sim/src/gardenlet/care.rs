@@ -45,11 +45,11 @@ pub(crate) fn inputs_differ(old: &Shoot, new: &Shoot) -> bool {
 }
 
 /// Time of the last check that changed a Shoot's health, by technical ID.
-type Judged = Arc<Mutex<BTreeMap<Arc<str>, DateTime<Utc>>>>;
+type CheckTimes = Arc<Mutex<BTreeMap<Arc<str>, DateTime<Utc>>>>;
 
 /// Runs care until the component stops. `controller` maintains the local copies of the whole gardenlet.
 pub(crate) async fn run(gardenlet: Arc<Gardenlet>, controller: Controller, by_technical_id: Index<Shoot>) {
-    let judged = Judged::default();
+    let judged = CheckTimes::default();
     controller
         .run(5, move |key| {
             let (gardenlet, judged, shoots) = (gardenlet.clone(), judged.clone(), by_technical_id.clone());
@@ -60,7 +60,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>, controller: Controller, by_te
 
 async fn pass(
     gardenlet: &Gardenlet,
-    judged: &Judged,
+    judged: &CheckTimes,
     shoots: &Index<Shoot>,
     key: &ObjectKey,
 ) -> Result<Requeue, Error> {

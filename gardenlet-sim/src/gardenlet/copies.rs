@@ -11,11 +11,11 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 /// Kind, namespace and name of an object.
-type Whose = (&'static str, String, String);
+type CopyKey = (&'static str, String, String);
 
 /// Cached copy of each object, with its resource version.
 #[derive(Debug, Default)]
-pub(crate) struct Copies(Mutex<BTreeMap<Whose, (String, RawExtension)>>);
+pub(crate) struct Copies(Mutex<BTreeMap<CopyKey, (String, RawExtension)>>);
 
 impl Copies {
     /// Returns the copy of an object.

@@ -108,7 +108,7 @@ pub(crate) fn parameter(name: &str) -> Parameter {
 }
 
 /// Time at which each pending object becomes ready, with the generation that it is for.
-type Due = Mutex<BTreeMap<ObjectKey, (i64, DateTime<Utc>)>>;
+type ReadyTimes = Mutex<BTreeMap<ObjectKey, (i64, DateTime<Utc>)>>;
 
 /// True if a key belongs to this seed's cluster or to a shoot.
 fn is_ours(key: &ObjectKey, seed_cluster: &str) -> bool {
@@ -189,7 +189,7 @@ pub(crate) async fn run<K: Kept>(
         });
     }
     // Kept across passes, so that other changes do not postpone readiness.
-    let due = Arc::<Due>::default();
+    let due = Arc::<ReadyTimes>::default();
     controller
         .run(5, move |key| {
             let (gardenlet, store, due) = (gardenlet.clone(), store.clone(), due.clone());
@@ -201,7 +201,7 @@ pub(crate) async fn run<K: Kept>(
 async fn reconcile<K: Component>(
     gardenlet: &Gardenlet,
     store: &Store<K>,
-    due: &Due,
+    due: &ReadyTimes,
     key: &ObjectKey,
     nodes_of: fn(&Gardenlet, &K, &ObjectKey) -> usize,
 ) -> Result<Requeue, Error> {

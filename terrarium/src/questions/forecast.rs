@@ -67,8 +67,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = only(), value_name = "WHICH")]
     only: Vec<Only>,
     /// Count rows instead of printing them
-    #[arg(long, value_enum, default_value_t = By::None)]
-    summary: By,
+    #[arg(long, value_enum, default_value_t = GroupKey::None)]
+    summary: GroupKey,
     /// Only this Shoot, and why its versions are chosen or left, as seen from the beginning
     #[arg(long, value_name = "shoot/P/N")]
     explain: Option<ShootName>,
@@ -282,7 +282,7 @@ fn print(forecast: &Forecast, arguments: &Arguments, chosen: &Chosen, output: &m
 
 /// Key by which rows are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum By {
+enum GroupKey {
     /// Calendar week (Monday, UTC)
     Week,
     /// Namespace of the Shoots
@@ -293,13 +293,13 @@ enum By {
     None,
 }
 
-impl From<By> for summary::By {
-    fn from(by: By) -> Self {
+impl From<GroupKey> for summary::By {
+    fn from(by: GroupKey) -> Self {
         match by {
-            By::Week => Self::Week,
-            By::Project => Self::Project,
-            By::Version => Self::Version,
-            By::None => Self::None,
+            GroupKey::Week => Self::Week,
+            GroupKey::Project => Self::Project,
+            GroupKey::Version => Self::Version,
+            GroupKey::None => Self::None,
         }
     }
 }

@@ -269,7 +269,7 @@ impl Garden {
     ///
     /// # Panics
     /// There is no response.
-    pub(crate) async fn answered(&self, sent: &testkit::malformed::Sent) -> Option<(u16, Vec<u8>)> {
+    pub(crate) async fn answered(&self, sent: &testkit::malformed::DrawnRequest) -> Option<(u16, Vec<u8>)> {
         let mut request = http::Request::builder().method(sent.method).uri(&sent.path);
         for (name, value) in &sent.headers {
             request = request.header(*name, *value);

@@ -79,13 +79,13 @@ pub fn check_pod(limits: &[Value], spec: &Value) -> Result<(), String> {
                 for list in ["containers", "initContainers"] {
                     for container in spec.get(list).and_then(Value::as_array).into_iter().flatten() {
                         let (requests, own) = (amounts(container, "requests"), amounts(container, "limits"));
-                        Needs { kind: "Container", requests, limits: own }.check(&mut wrong, limit);
+                        RequestsAndLimits { kind: "Container", requests, limits: own }.check(&mut wrong, limit);
                     }
                 }
             }
             Some("Pod") => {
                 let (requests, own) = (of_containers(spec, "requests"), of_containers(spec, "limits"));
-                Needs { kind: "Pod", requests, limits: own }.check(&mut wrong, limit);
+                RequestsAndLimits { kind: "Pod", requests, limits: own }.check(&mut wrong, limit);
             }
             _ => {}
         }
@@ -101,7 +101,7 @@ pub fn check_claim(limits: &[Value], spec: &Value) -> Result<(), String> {
     const KIND: &str = "PersistentVolumeClaim";
     let mut wrong = Vec::new();
     for limit in of_type(limits, KIND) {
-        let needs = Needs { kind: KIND, requests: amounts(spec, "requests"), limits: Amounts::new() };
+        let needs = RequestsAndLimits { kind: KIND, requests: amounts(spec, "requests"), limits: Amounts::new() };
         wrong.extend(field(limit, "min").iter().filter_map(|(name, least)| needs.below(name, *least)));
         wrong.extend(field(limit, "max").iter().filter_map(|(name, most)| {
             let begin = format!("maximum {name} usage per {KIND} is {most}");
@@ -131,13 +131,13 @@ fn together(wrong: Vec<String>) -> Result<(), String> {
 }
 
 /// Requests and limits of a container, a pod or a claim.
-struct Needs {
+struct RequestsAndLimits {
     kind: &'static str,
     requests: Amounts,
     limits: Amounts,
 }
 
-impl Needs {
+impl RequestsAndLimits {
     fn check(&self, wrong: &mut Vec<String>, limit: &Value) {
         wrong.extend(field(limit, "min").iter().filter_map(|(name, least)| self.below(name, *least)));
         wrong.extend(field(limit, "max").iter().filter_map(|(name, most)| self.above(name, *most)));

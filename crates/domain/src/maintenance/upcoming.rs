@@ -30,7 +30,7 @@ pub type Draw<'a> = dyn Fn(&str, &str, u64) -> u64 + 'a;
 
 /// Value of the annotation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct AnnotationValue {
     begin: String,
     end: String,
     until: DateTime<Utc>,
@@ -49,7 +49,7 @@ pub struct Upcoming {
 impl Upcoming {
     /// Parses a Shoot's annotation, regardless of the time; `None` if it is missing or invalid.
     fn of(shoot: &Shoot) -> Option<Self> {
-        let kept: Kept = serde_json::from_str(shoot.metadata.annotation(annotation::UPCOMING_TIME_WINDOW)?).ok()?;
+        let kept: AnnotationValue = serde_json::from_str(shoot.metadata.annotation(annotation::UPCOMING_TIME_WINDOW)?).ok()?;
         let window = Window::parse(&kept.begin, &kept.end).ok()?;
         let time_window = MaintenanceTimeWindow { begin: kept.begin, end: kept.end };
         is_confined(&shoot.spec).then_some(Self { time_window, until: kept.until, window })
@@ -144,7 +144,7 @@ pub fn on_update(old: &Shoot, new: &Shoot, profile: Profile, now: DateTime<Utc>,
     }
     Window::parse(&counts.begin, &counts.end).ok()?;
     let (_, span) = run_at_or_after(old, now + TimeDelta::nanoseconds(1), draw);
-    let kept = Kept { begin: counts.begin, end: counts.end, until: span.end };
+    let kept = AnnotationValue { begin: counts.begin, end: counts.end, until: span.end };
     serde_json::to_string(&kept).ok()
 }
 

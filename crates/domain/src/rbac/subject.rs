@@ -14,7 +14,7 @@ pub const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
 /// User or group that a subject names, in the form in which names of users and groups are compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Whom {
+pub enum SubjectName {
     /// The user of this name.
     User(String),
     /// The members of this group.
@@ -23,13 +23,13 @@ pub enum Whom {
 
 /// Returns the user or group that a subject of a binding names; `namespace` is the binding's, the default of an
 /// account without a namespace. `None`: it names neither.
-pub fn whom(subject: &Subject, namespace: &str) -> Option<Whom> {
+pub fn subject_name(subject: &Subject, namespace: &str) -> Option<SubjectName> {
     match subject.kind.as_str() {
-        USER => Some(Whom::User(subject.name.clone())),
-        GROUP => Some(Whom::Group(subject.name.clone())),
+        USER => Some(SubjectName::User(subject.name.clone())),
+        GROUP => Some(SubjectName::Group(subject.name.clone())),
         SERVICE_ACCOUNT => {
             let namespace = if subject.namespace.is_empty() { namespace } else { &subject.namespace };
-            (!namespace.is_empty()).then(|| Whom::User(format!("{ACCOUNT_PREFIX}{namespace}:{}", subject.name)))
+            (!namespace.is_empty()).then(|| SubjectName::User(format!("{ACCOUNT_PREFIX}{namespace}:{}", subject.name)))
         }
         _ => None,
     }
@@ -43,9 +43,9 @@ pub fn account(user: &str) -> Option<(&str, &str)> {
 
 /// Returns true if a subject names the requesting user or one of its groups.
 pub fn is(subject: &Subject, user: &str, groups: &[&str]) -> bool {
-    match whom(subject, "") {
-        Some(Whom::User(name)) => name == user,
-        Some(Whom::Group(name)) => groups.contains(&name.as_str()),
+    match subject_name(subject, "") {
+        Some(SubjectName::User(name)) => name == user,
+        Some(SubjectName::Group(name)) => groups.contains(&name.as_str()),
         None => false,
     }
 }
@@ -72,13 +72,13 @@ mod tests {
             namespace: namespace.to_owned(),
             ..Subject::default()
         };
-        let user = |name: &str| Some(Whom::User(name.to_owned()));
-        assert_eq!(whom(&subject("User", ""), "n"), user("x"));
-        assert_eq!(whom(&subject("Group", ""), "n"), Some(Whom::Group("x".to_owned())));
-        assert_eq!(whom(&subject("ServiceAccount", "m"), "n"), user("system:serviceaccount:m:x"));
-        assert_eq!(whom(&subject("ServiceAccount", ""), "n"), user("system:serviceaccount:n:x"));
-        assert_eq!(whom(&subject("ServiceAccount", ""), ""), None);
-        assert_eq!(whom(&subject("Robot", ""), "n"), None);
+        let user = |name: &str| Some(SubjectName::User(name.to_owned()));
+        assert_eq!(subject_name(&subject("User", ""), "n"), user("x"));
+        assert_eq!(subject_name(&subject("Group", ""), "n"), Some(SubjectName::Group("x".to_owned())));
+        assert_eq!(subject_name(&subject("ServiceAccount", "m"), "n"), user("system:serviceaccount:m:x"));
+        assert_eq!(subject_name(&subject("ServiceAccount", ""), "n"), user("system:serviceaccount:n:x"));
+        assert_eq!(subject_name(&subject("ServiceAccount", ""), ""), None);
+        assert_eq!(subject_name(&subject("Robot", ""), "n"), None);
         assert_eq!(account("system:serviceaccount:m:x"), Some(("m", "x")));
         assert_eq!(account("system:serviceaccount:m"), None);
         assert_eq!(account("jane"), None);

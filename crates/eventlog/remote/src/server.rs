@@ -121,7 +121,7 @@ impl Server {
             (&Method::GET, "entries") => {
                 let (from, to) = (revision("from")?, revision("to")?);
                 let entries = self.log.read(from, to, cluster).await?;
-                let mut told = Delivered::default();
+                let mut told = DeliveredRevisions::default();
                 let frames = futures::stream::iter(entries).ready_chunks(PIECE).map(move |entries| {
                     let mut out = Vec::new();
                     for entry in entries {
@@ -133,7 +133,7 @@ impl Server {
             }
             (&Method::GET, "watch") => {
                 let subscription = self.log.subscribe(revision("from")?, cluster)?;
-                let mut told = Delivered::default();
+                let mut told = DeliveredRevisions::default();
                 let frames = subscription.messages.ready_chunks(PIECE).map(move |messages| {
                     let mut out = Vec::new();
                     for message in messages {
@@ -183,9 +183,9 @@ impl Server {
 
 /// Last revision of each object that a stream has delivered: the reader holds that state.
 #[derive(Default)]
-struct Delivered(BTreeMap<Key, Revision>);
+struct DeliveredRevisions(BTreeMap<Key, Revision>);
 
-impl Delivered {
+impl DeliveredRevisions {
     fn put(&mut self, out: &mut Vec<u8>, entry: &Entry) {
         let held = self.0.get(&entry.key);
         let known = entry.previous.as_ref().is_some_and(|(at, _)| held == Some(at));

@@ -89,7 +89,7 @@ impl Block {
 
 /// Blocks that were unpacked, by the revision before their first entry.
 #[derive(Default)]
-struct Unpacked(FxHashMap<Revision, Vec<u8>>);
+struct UnpackedBlocks(FxHashMap<Revision, Vec<u8>>);
 
 impl History {
     pub(super) fn head(&self) -> Revision {
@@ -157,7 +157,7 @@ impl History {
     }
 
     /// Returns the object after the entry at a revision, given its state before; `None`: the entry is forgotten.
-    fn follow(&self, revision: Revision, before: &Sections, unpacked: &mut Unpacked) -> Option<Sections> {
+    fn follow(&self, revision: Revision, before: &Sections, unpacked: &mut UnpackedBlocks) -> Option<Sections> {
         Some(match &self.record(revision).content {
             Content::Whole(sections) => (**sections).clone(),
             Content::Change(change) => apply(change, before),
@@ -173,7 +173,7 @@ impl History {
     }
 
     /// Returns the object after the entry at a revision.
-    fn object_after(&self, key: &Key, revision: Revision, unpacked: &mut Unpacked) -> Sections {
+    fn object_after(&self, key: &Key, revision: Revision, unpacked: &mut UnpackedBlocks) -> Sections {
         let mut changes = Vec::new();
         let mut at = revision;
         let mut sections = loop {
@@ -200,7 +200,7 @@ impl History {
             Some((at, states)) if at == from && cluster.is_none() => states,
             _ => States::default(),
         };
-        let mut unpacked = Unpacked::default();
+        let mut unpacked = UnpackedBlocks::default();
         let mut entries = Vec::new();
         for revision in (from.0 + 1..=to.0).map(Revision) {
             let record = self.record(revision);
@@ -258,7 +258,7 @@ impl History {
                 last.insert(&record.key, Revision(at));
             }
         }
-        let mut unpacked = Unpacked::default();
+        let mut unpacked = UnpackedBlocks::default();
         let object =
             |(key, at): (&Arc<Key>, Revision)| ((**key).clone(), at, self.object_after(key, at, &mut unpacked));
         last.into_iter().map(object).collect()
@@ -267,7 +267,7 @@ impl History {
     /// Forgets entries up to `to`; returns the writers of the forgotten ones.
     pub(super) fn compact(&mut self, to: Revision, live: &FxHashMap<Arc<Key>, Live>) -> Vec<(u64, u64)> {
         let mut writers = Vec::new();
-        let mut unpacked = Unpacked::default();
+        let mut unpacked = UnpackedBlocks::default();
         while self.compacted < to && !self.records.is_empty() {
             let revision = Revision(self.compacted.0 + 1);
             let record = self.record(revision);

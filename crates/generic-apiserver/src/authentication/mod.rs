@@ -64,7 +64,7 @@ pub enum Identity {
 pub struct Unauthorized(pub String);
 
 /// Identity of a token, and those of the requested audiences for which it is valid.
-pub type Reviewed = Result<(Identity, Vec<String>), Unauthorized>;
+pub type TokenReviewResult = Result<(Identity, Vec<String>), Unauthorized>;
 
 /// Authenticates clients.
 pub trait Authenticator: Send + Sync + fmt::Debug + 'static {
@@ -76,7 +76,7 @@ pub trait Authenticator: Send + Sync + fmt::Debug + 'static {
 
     /// Returns the identity for a TokenReview, and those of these audiences for which the token is valid; an empty list
     /// means the server's own audiences.
-    fn review<'a>(&'a self, credentials: Credentials<'a>, audiences: &'a [String]) -> BoxFuture<'a, Reviewed> {
+    fn review<'a>(&'a self, credentials: Credentials<'a>, audiences: &'a [String]) -> BoxFuture<'a, TokenReviewResult> {
         Box::pin(async move { Ok((self.authenticate(credentials).await?, audiences.to_vec())) })
     }
 

@@ -61,22 +61,22 @@ impl ClientEntries {
 }
 
 /// Version in which a client reads and writes.
-pub(super) struct Spoken<'a> {
+pub(super) struct ClientVersion<'a> {
     pub(super) api_version: &'a str,
     pub(super) info: &'a ResourceInfo,
     pub(super) node: &'a Node,
 }
 
 impl Scope {
-    pub(super) fn spoken(&self) -> Spoken<'_> {
+    pub(super) fn spoken(&self) -> ClientVersion<'_> {
         let names = self.names();
         match &self.via {
             // A custom kind of a cluster is merged by the row's tree, which also decodes it.
             Some(view) if view.is_alike() => {
-                Spoken { api_version: &view.api_version, info: &view.info, node: &names.node }
+                ClientVersion { api_version: &view.api_version, info: &view.info, node: &names.node }
             }
-            Some(view) => Spoken { api_version: &view.api_version, info: &view.info, node: &view.node },
-            None => Spoken { api_version: &names.api_version, info: &names.info, node: &names.node },
+            Some(view) => ClientVersion { api_version: &view.api_version, info: &view.info, node: &view.node },
+            None => ClientVersion { api_version: &names.api_version, info: &names.info, node: &names.node },
         }
     }
 

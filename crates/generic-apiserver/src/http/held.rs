@@ -49,7 +49,7 @@ struct Share {
 }
 
 /// Bytes that count until the last reference to them is dropped.
-struct Counted {
+struct CountedBytes {
     bytes: Bytes,
     _share: Share,
 }
@@ -99,12 +99,12 @@ impl Held {
             *held.entry(reader.clone()).or_default() += size;
         }
         let share = Share { size, reader, held: self.clone(), _deadline: deadline() };
-        let counted = |bytes: &Bytes| Bytes::from_owner(Counted { bytes: bytes.clone(), _share: share });
+        let counted = |bytes: &Bytes| Bytes::from_owner(CountedBytes { bytes: bytes.clone(), _share: share });
         Ok(whole::rewrite(response, |_, body| Some(counted(body))).await)
     }
 }
 
-impl AsRef<[u8]> for Counted {
+impl AsRef<[u8]> for CountedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

@@ -125,7 +125,7 @@ impl Document {
 
 /// Kind of document of a set of rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Which {
+enum DocumentKind {
     V2Json,
     V2Protobuf,
     V3,
@@ -140,7 +140,7 @@ struct Places {
 }
 
 /// Documents by their rows and the releases of these.
-type Made = BTreeMap<(Which, Places, Releases), Arc<Document>>;
+type DocumentCache = BTreeMap<(DocumentKind, Places, Releases), Arc<Document>>;
 
 /// Number of releases for which the documents of the same rows are kept.
 const KEPT: usize = 2;
@@ -196,7 +196,7 @@ impl Described {
 /// The documents of a server.
 pub(crate) struct Documents {
     rows: Vec<Described>,
-    made: Mutex<Made>,
+    made: Mutex<DocumentCache>,
 }
 
 impl fmt::Debug for Documents {
@@ -248,7 +248,7 @@ impl Sources<'_> {
         versions
     }
 
-    fn get(&self, which: Which, places: &Places) -> Arc<Document> {
+    fn get(&self, which: DocumentKind, places: &Places) -> Arc<Document> {
         // Documents with rows of both servers are kept by the delegate.
         let keeper = self.delegated.filter(|_| !places.delegated.is_empty()).unwrap_or(self.own);
         let has = |is: fn(&Described) -> bool| self.own.at(&places.own).any(is);
@@ -264,14 +264,14 @@ impl Sources<'_> {
         let delegated = self.delegated.into_iter().flat_map(|documents| documents.at(&places.delegated));
         let rows: Vec<Described> = self.own.at(&places.own).chain(delegated).map(|row| row.at(releases)).collect();
         let bytes = match which {
-            Which::V2Json => v2(&rows).to_string().into_bytes(),
-            Which::V2Protobuf => v2_protobuf(&v2(&rows)),
-            Which::V3 => v3(&rows).to_string().into_bytes(),
-            Which::V3Protobuf => gnostic_v3::document(&v3(&rows)),
+            DocumentKind::V2Json => v2(&rows).to_string().into_bytes(),
+            DocumentKind::V2Protobuf => v2_protobuf(&v2(&rows)),
+            DocumentKind::V3 => v3(&rows).to_string().into_bytes(),
+            DocumentKind::V3Protobuf => gnostic_v3::document(&v3(&rows)),
         };
         let document = Document::new(bytes);
         // Documents of earlier releases are not requested any more.
-        let alike = |(known, rows, _): &&(Which, Places, Releases)| *known == which && rows == places;
+        let alike = |(known, rows, _): &&(DocumentKind, Places, Releases)| *known == which && rows == places;
         if made.keys().filter(alike).count() >= KEPT {
             let oldest = made.keys().find(alike).cloned();
             oldest.and_then(|oldest| made.remove(&oldest));
@@ -285,7 +285,7 @@ impl Sources<'_> {
             .iter()
             .map(|((group, version), places)| {
                 let key = key(group, version);
-                let hash = &self.get(Which::V3, places).hash;
+                let hash = &self.get(DocumentKind::V3, places).hash;
                 let url = format!("/openapi/v3/{key}?hash={hash}");
                 (key, json!({ "serverRelativeURL": url }))
             })
@@ -345,13 +345,13 @@ pub(crate) fn answer(
     let Some(places) = versions.into_iter().find_map(|(known, places)| (known == version).then_some(places)) else {
         return Ok(None);
     };
-    let document = documents.get(Which::V3, &places);
+    let document = documents.get(DocumentKind::V3, &places);
     let asked = call.query.text("hash");
     let show = || {
         if takes_json {
             respond(call, &document, JSON)
         } else {
-            respond(call, &documents.get(Which::V3Protobuf, &places), PROTOBUF_V3)
+            respond(call, &documents.get(DocumentKind::V3Protobuf, &places), PROTOBUF_V3)
         }
     };
     if asked.is_empty() {
@@ -368,10 +368,10 @@ pub(crate) fn answer(
     Ok(Some(response))
 }
 
-fn v2_form(call: &Call) -> Result<(Which, &'static str)> {
+fn v2_form(call: &Call) -> Result<(DocumentKind, &'static str)> {
     match accepts(call, &[JSON, PROTOBUF, PROTOBUF_ASKED]) {
-        Some(JSON) => Ok((Which::V2Json, JSON)),
-        Some(_) => Ok((Which::V2Protobuf, PROTOBUF)),
+        Some(JSON) => Ok((DocumentKind::V2Json, JSON)),
+        Some(_) => Ok((DocumentKind::V2Protobuf, PROTOBUF)),
         None => Err(not_acceptable()),
     }
 }
@@ -477,9 +477,9 @@ mod tests {
         let documents = Documents::new([described("things")], []);
         let sources = Sources { own: &documents, delegated: None, releases: UNION };
         let places = Places { own: vec![0], delegated: Vec::new() };
-        let first = sources.get(Which::V3, &places);
-        assert!(Arc::ptr_eq(&first, &sources.get(Which::V3, &places)));
-        assert_ne!(first.hash, sources.get(Which::V3, &Places::default()).hash);
+        let first = sources.get(DocumentKind::V3, &places);
+        assert!(Arc::ptr_eq(&first, &sources.get(DocumentKind::V3, &places)));
+        assert_ne!(first.hash, sources.get(DocumentKind::V3, &Places::default()).hash);
     }
 
     #[test]
@@ -488,7 +488,7 @@ mod tests {
         let sources = Sources { own: &own, delegated: Some(&behind), releases: UNION };
         let versions = sources.versions(|_| true);
         let places = &versions[&("example.com", "v1")];
-        let document = sources.get(Which::V3, places);
+        let document = sources.get(DocumentKind::V3, places);
         let tree: Value = serde_json::from_slice(&document.bytes).expect("JSON");
         for plural in ["things", "gizmos"] {
             assert!(tree["paths"].get(format!("/apis/example.com/v1/{plural}")).is_some(), "{plural}");

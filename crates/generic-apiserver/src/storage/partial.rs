@@ -39,12 +39,12 @@ struct Fields {
     unknown: BTreeMap<Arc<str>, Vec<UnknownField>>,
     /// The server's own number as a writer.
     writer: u64,
-    kept: Mutex<Kept>,
+    kept: Mutex<UnknownFields>,
 }
 
 /// Values of unknown fields of objects at a revision, the newest that was read.
 #[derive(Default)]
-struct Kept {
+struct UnknownFields {
     at: Revision,
     objects: BTreeMap<Key, HiddenParts>,
 }
@@ -116,7 +116,7 @@ impl Lens for Fields {
         }
         let mut kept = lock(&self.kept);
         if revision >= kept.at {
-            *kept = Kept { at: revision, objects };
+            *kept = UnknownFields { at: revision, objects };
         }
     }
 

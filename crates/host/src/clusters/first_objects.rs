@@ -66,7 +66,7 @@ impl fmt::Debug for Trust {
 
 /// Kind of objects that is created with the first request for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Made {
+enum InitialObjects {
     PriorityClasses,
     ConfigMaps,
     ComponentStatuses,
@@ -74,13 +74,13 @@ enum Made {
 }
 
 /// Cells by cluster and kind; initialized once the objects exist.
-type Once = BTreeMap<(String, Made), Arc<OnceCell<()>>>;
+type ClusterCells = BTreeMap<(String, InitialObjects), Arc<OnceCell<()>>>;
 
 /// Initial objects, by cluster.
 #[derive(Debug)]
 pub(crate) struct FirstObjects {
     trust: Option<Trust>,
-    made: Mutex<Once>,
+    made: Mutex<ClusterCells>,
 }
 
 impl FirstObjects {
@@ -119,10 +119,10 @@ impl FirstObjects {
         }
         let make = || async {
             match kind {
-                Made::PriorityClasses => create_all(transport, cluster, PRIORITY_CLASSES, priority_classes()).await,
-                Made::ComponentStatuses => create_all(transport, cluster, COMPONENTS, component_statuses()).await,
-                Made::ConfigMaps => self.config_maps(cluster, server, transport).await,
-                Made::Endpoints => {
+                InitialObjects::PriorityClasses => create_all(transport, cluster, PRIORITY_CLASSES, priority_classes()).await,
+                InitialObjects::ComponentStatuses => create_all(transport, cluster, COMPONENTS, component_statuses()).await,
+                InitialObjects::ConfigMaps => self.config_maps(cluster, server, transport).await,
+                InitialObjects::Endpoints => {
                     create_all(transport, cluster, ENDPOINTS, vec![endpoints()]).await?;
                     create_all(transport, cluster, ENDPOINT_SLICES, vec![endpoint_slice()]).await
                 }
@@ -135,7 +135,7 @@ impl FirstObjects {
     /// Returns the path of a request that may delete objects which the API server creates again.
     pub(crate) fn deleted(request: &Request) -> Option<String> {
         let path = request.uri().path();
-        let is_lasting = *request.method() == Method::DELETE && matches!(asked(path), Some((_, Made::Endpoints)));
+        let is_lasting = *request.method() == Method::DELETE && matches!(asked(path), Some((_, InitialObjects::Endpoints)));
         is_lasting.then(|| path.to_owned())
     }
 
@@ -183,7 +183,7 @@ const ENDPOINT_SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endp
 const AUTHENTICATION: &str = "extension-apiserver-authentication";
 
 /// Returns the cluster and the kind of initial objects that a request may read.
-fn asked(path: &str) -> Option<(&str, Made)> {
+fn asked(path: &str) -> Option<(&str, InitialObjects)> {
     // Most requests are for other resources.
     const PLURALS: [&str; 4] = ["/configmaps", "/priorityclasses", "/componentstatuses", "/endpoint"];
     if !PLURALS.iter().any(|plural| path.contains(plural)) {
@@ -196,13 +196,13 @@ fn asked(path: &str) -> Option<(&str, Made)> {
     }
     let segments: Vec<&str> = rest.split('/').filter(|segment| !segment.is_empty() && *segment != "watch").collect();
     let kind = match *segments.as_slice() {
-        ["apis", "scheduling.k8s.io", _, "priorityclasses", ..] => Made::PriorityClasses,
-        ["api", "v1", "configmaps", ..] | ["api", "v1", "namespaces", SYSTEM, "configmaps", ..] => Made::ConfigMaps,
-        ["api", "v1", "componentstatuses", ..] => Made::ComponentStatuses,
+        ["apis", "scheduling.k8s.io", _, "priorityclasses", ..] => InitialObjects::PriorityClasses,
+        ["api", "v1", "configmaps", ..] | ["api", "v1", "namespaces", SYSTEM, "configmaps", ..] => InitialObjects::ConfigMaps,
+        ["api", "v1", "componentstatuses", ..] => InitialObjects::ComponentStatuses,
         ["api", "v1", "endpoints", ..]
         | ["api", "v1", "namespaces", DEFAULT, "endpoints", ..]
         | ["apis", "discovery.k8s.io", _, "endpointslices", ..]
-        | ["apis", "discovery.k8s.io", _, "namespaces", DEFAULT, "endpointslices", ..] => Made::Endpoints,
+        | ["apis", "discovery.k8s.io", _, "namespaces", DEFAULT, "endpointslices", ..] => InitialObjects::Endpoints,
         _ => return None,
     };
     Some((cluster, kind))
@@ -210,7 +210,7 @@ fn asked(path: &str) -> Option<(&str, Made)> {
 
 /// True for paths of ComponentStatuses.
 pub(crate) fn is_component_status(path: &str) -> bool {
-    matches!(asked(path), Some((_, Made::ComponentStatuses)))
+    matches!(asked(path), Some((_, InitialObjects::ComponentStatuses)))
 }
 
 fn priority_classes() -> Vec<Value> {
@@ -306,18 +306,18 @@ mod tests {
     #[test]
     fn requests_for_a_kind_need_its_initial_objects() {
         for (path, expected) in [
-            ("/clusters/a/apis/scheduling.k8s.io/v1/priorityclasses", Some(("a", Made::PriorityClasses))),
-            ("/clusters/a/apis/scheduling.k8s.io/v1/watch/priorityclasses/x", Some(("a", Made::PriorityClasses))),
+            ("/clusters/a/apis/scheduling.k8s.io/v1/priorityclasses", Some(("a", InitialObjects::PriorityClasses))),
+            ("/clusters/a/apis/scheduling.k8s.io/v1/watch/priorityclasses/x", Some(("a", InitialObjects::PriorityClasses))),
             ("/clusters/a/apis/scheduling.k8s.io/v1", None),
-            ("/clusters/a/api/v1/namespaces/kube-system/configmaps/x", Some(("a", Made::ConfigMaps))),
-            ("/clusters/a/api/v1/configmaps", Some(("a", Made::ConfigMaps))),
+            ("/clusters/a/api/v1/namespaces/kube-system/configmaps/x", Some(("a", InitialObjects::ConfigMaps))),
+            ("/clusters/a/api/v1/configmaps", Some(("a", InitialObjects::ConfigMaps))),
             ("/clusters/a/api/v1/namespaces/default/configmaps", None),
-            ("/clusters/a/api/v1/componentstatuses/etcd-0", Some(("a", Made::ComponentStatuses))),
-            ("/clusters/a/api/v1/endpoints", Some(("a", Made::Endpoints))),
-            ("/clusters/a/api/v1/namespaces/default/endpoints/kubernetes", Some(("a", Made::Endpoints))),
+            ("/clusters/a/api/v1/componentstatuses/etcd-0", Some(("a", InitialObjects::ComponentStatuses))),
+            ("/clusters/a/api/v1/endpoints", Some(("a", InitialObjects::Endpoints))),
+            ("/clusters/a/api/v1/namespaces/default/endpoints/kubernetes", Some(("a", InitialObjects::Endpoints))),
             ("/clusters/a/api/v1/namespaces/b/endpoints", None),
-            ("/clusters/a/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", Some(("a", Made::Endpoints))),
-            ("/clusters/a/apis/discovery.k8s.io/v1/watch/endpointslices", Some(("a", Made::Endpoints))),
+            ("/clusters/a/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", Some(("a", InitialObjects::Endpoints))),
+            ("/clusters/a/apis/discovery.k8s.io/v1/watch/endpointslices", Some(("a", InitialObjects::Endpoints))),
             ("/clusters/*/api/v1/configmaps", None),
             ("/clusters/a", None),
             ("/clock", None),

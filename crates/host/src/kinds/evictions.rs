@@ -48,9 +48,9 @@ struct Inner {
 type Place = (String, String, String);
 
 /// An allowed eviction in progress; dropped when the pod was deleted or the deletion failed.
-struct Leaving(Arc<Inner>, Place);
+struct EvictionGuard(Arc<Inner>, Place);
 
-impl Drop for Leaving {
+impl Drop for EvictionGuard {
     fn drop(&mut self) {
         self.0.leaving.lock().remove(&self.1);
     }
@@ -204,7 +204,7 @@ impl Subresource for Evictions {
             let mut leaving = self.0.leaving.lock();
             let is_leaving = |name: &str| leaving.contains(&(place.0.clone(), place.1.clone(), name.to_owned()));
             let judged = judge(&request.namespace, &request.name, reads, &is_leaving);
-            judged.map(|()| leaving.insert(place.clone()).then(|| Leaving(self.0.clone(), place)))
+            judged.map(|()| leaving.insert(place.clone()).then(|| EvictionGuard(self.0.clone(), place)))
         };
         Box::pin(async move {
             let _leaving = judged?;

@@ -55,11 +55,11 @@ struct Durable {
     body: Body,
     log: Arc<dyn EventLog>,
     /// The piece that waits next.
-    held: Option<Held>,
+    held: Option<WaitingPiece>,
 }
 
 /// A piece that waits.
-struct Held {
+struct WaitingPiece {
     frame: Frame<Bytes>,
     durable: BoxFuture<Result<(), AppendError>>,
 }
@@ -74,7 +74,7 @@ impl http_body::Body for Durable {
             let Some(frame) = ready!(Pin::new(&mut this.body).poll_frame(context)).transpose()? else {
                 return Poll::Ready(None);
             };
-            this.held = Some(Held { frame, durable: this.log.durable(this.log.head()) });
+            this.held = Some(WaitingPiece { frame, durable: this.log.durable(this.log.head()) });
         }
         let Some(held) = &mut this.held else { return Poll::Pending };
         let durable = ready!(held.durable.as_mut().poll(context));

@@ -18,7 +18,7 @@ use process::transport::full;
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use serde_json::{Value, json};
-use testkit::malformed::{Draws, Sent, Target, fault};
+use testkit::malformed::{Draws, DrawnRequest, Target, fault};
 
 use crate::support::{foundation, host_on, send};
 
@@ -53,7 +53,7 @@ fn in_protobuf(tree: &Value) -> Option<Vec<u8>> {
 }
 
 /// Status code and body of a response; `None` for a request that HTTP does not allow.
-async fn answered(host: &Host, wall: &SimulatedClock, sent: &Sent) -> Option<(u16, Vec<u8>)> {
+async fn answered(host: &Host, wall: &SimulatedClock, sent: &DrawnRequest) -> Option<(u16, Vec<u8>)> {
     let mut request = http::Request::builder().method(sent.method).uri(&sent.path);
     for (name, value) in &sent.headers {
         request = request.header(*name, *value);

@@ -13,7 +13,7 @@ use super::template;
 
 /// Owner with which a claim is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum ClaimOwner {
     /// No owner: the claim is retained.
     Stays,
     /// StatefulSet of the claim.
@@ -24,14 +24,14 @@ pub(crate) enum Fate {
 
 /// Returns the owner with which the claims of a pod are deleted. `is_surplus`: the set was scaled down, and the pod is
 /// removed.
-pub(crate) fn fate(policy: Option<&RetentionPolicy>, is_surplus: bool) -> Fate {
+pub(crate) fn fate(policy: Option<&RetentionPolicy>, is_surplus: bool) -> ClaimOwner {
     let is_deleted = |when: fn(&RetentionPolicy) -> &String| policy.is_some_and(|policy| when(policy) == "Delete");
     if is_surplus && is_deleted(|policy| &policy.when_scaled) {
-        Fate::WithPod
+        ClaimOwner::WithPod
     } else if is_deleted(|policy| &policy.when_deleted) {
-        Fate::WithSet
+        ClaimOwner::WithSet
     } else {
-        Fate::Stays
+        ClaimOwner::Stays
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn new_claims(set: &StatefulSet, pod: &str) -> Vec<NewClaim> {
         metadata.labels = template::texts(template, "labels");
         metadata.labels.extend(selector.iter().map(|(key, value)| (key.clone(), value.clone())));
         metadata.annotations = template::texts(template, "annotations");
-        if fate(set.spec.persistent_volume_claim_retention_policy.as_ref(), false) == Fate::WithSet {
+        if fate(set.spec.persistent_volume_claim_retention_policy.as_ref(), false) == ClaimOwner::WithSet {
             metadata.owner_references.push(reference::<StatefulSet>(&set.metadata));
         }
         Some(NewClaim { metadata, spec: template["spec"].clone() })
@@ -80,14 +80,14 @@ fn reference<O: Resource>(owner: &ObjectMeta) -> OwnerReference {
 /// Returns the owner references that a claim should have: the present ones except set and pod, and the one of its fate.
 pub(crate) fn owners<P: Resource>(
     present: &[OwnerReference],
-    fate: Fate,
+    fate: ClaimOwner,
     set: &ObjectMeta,
     pod: &ObjectMeta,
 ) -> Vec<OwnerReference> {
     let wanted = match fate {
-        Fate::Stays => None,
-        Fate::WithSet => Some(reference::<StatefulSet>(set)),
-        Fate::WithPod => Some(reference::<P>(pod)),
+        ClaimOwner::Stays => None,
+        ClaimOwner::WithSet => Some(reference::<StatefulSet>(set)),
+        ClaimOwner::WithPod => Some(reference::<P>(pod)),
     };
     let is_of = |it: &OwnerReference, kind: &str, name: &str| it.kind == kind && it.name == name;
     let is_other = |it: &&OwnerReference| {
@@ -139,16 +139,16 @@ mod tests {
     #[test]
     fn owners_of_claims_follow_the_policy() {
         for (deleted, scaled, of_needed, of_surplus) in [
-            ("Retain", "Retain", Fate::Stays, Fate::Stays),
-            ("Delete", "Retain", Fate::WithSet, Fate::WithSet),
-            ("Retain", "Delete", Fate::Stays, Fate::WithPod),
-            ("Delete", "Delete", Fate::WithSet, Fate::WithPod),
+            ("Retain", "Retain", ClaimOwner::Stays, ClaimOwner::Stays),
+            ("Delete", "Retain", ClaimOwner::WithSet, ClaimOwner::WithSet),
+            ("Retain", "Delete", ClaimOwner::Stays, ClaimOwner::WithPod),
+            ("Delete", "Delete", ClaimOwner::WithSet, ClaimOwner::WithPod),
         ] {
             let policy = RetentionPolicy { when_deleted: deleted.into(), when_scaled: scaled.into() };
             assert_eq!(fate(Some(&policy), false), of_needed, "{deleted} {scaled}");
             assert_eq!(fate(Some(&policy), true), of_surplus, "{deleted} {scaled}");
         }
-        assert_eq!(fate(None, true), Fate::Stays);
+        assert_eq!(fate(None, true), ClaimOwner::Stays);
     }
 
     #[test]
@@ -174,13 +174,13 @@ mod tests {
         let set = set(Value::Null).metadata;
         let pod = ObjectMeta { uid: "p".into(), ..ObjectMeta::named("n", "db-0") };
         let other = OwnerReference { kind: "Other".into(), uid: "o".into(), ..OwnerReference::default() };
-        let uids = |present: &[OwnerReference], fate: Fate| {
+        let uids = |present: &[OwnerReference], fate: ClaimOwner| {
             owners::<Pod>(present, fate, &set, &pod).into_iter().map(|it| it.uid).collect::<Vec<_>>()
         };
-        let with_set = owners::<Pod>(std::slice::from_ref(&other), Fate::WithSet, &set, &pod);
-        assert_eq!(uids(&with_set, Fate::WithSet), ["o", "s"]);
-        assert_eq!(uids(&with_set, Fate::WithPod), ["o", "p"]);
-        assert_eq!(uids(&with_set, Fate::Stays), ["o"]);
-        assert_eq!(uids(&[other], Fate::WithPod), ["o", "p"]);
+        let with_set = owners::<Pod>(std::slice::from_ref(&other), ClaimOwner::WithSet, &set, &pod);
+        assert_eq!(uids(&with_set, ClaimOwner::WithSet), ["o", "s"]);
+        assert_eq!(uids(&with_set, ClaimOwner::WithPod), ["o", "p"]);
+        assert_eq!(uids(&with_set, ClaimOwner::Stays), ["o"]);
+        assert_eq!(uids(&[other], ClaimOwner::WithPod), ["o", "p"]);
     }
 }

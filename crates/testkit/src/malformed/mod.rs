@@ -67,7 +67,7 @@ impl<'a> Draws<'a> {
 
 /// A drawn request.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct DrawnRequest {
     /// Method.
     pub method: &'static str,
     /// Path and query.
@@ -78,7 +78,7 @@ pub struct Sent {
     pub body: Vec<u8>,
 }
 
-impl Sent {
+impl DrawnRequest {
     /// True if the body of a successful response (200) has no end.
     pub fn lasts(&self) -> bool {
         self.path.contains("watch") || self.path.contains("follow")
@@ -171,7 +171,7 @@ impl Target<'_> {
     }
 
     /// Draws a request to the resource.
-    pub fn request(&self, draws: &mut Draws<'_>) -> Sent {
+    pub fn request(&self, draws: &mut Draws<'_>) -> DrawnRequest {
         let collection = self.collection();
         let (method, mut path) = match draws.below(12) {
             0..=3 => ("POST", collection),
@@ -207,7 +207,7 @@ impl Target<'_> {
         if !query.is_empty() {
             path = format!("{path}?{query}");
         }
-        Sent { method, path, headers, body }
+        DrawnRequest { method, path, headers, body }
     }
 }
 

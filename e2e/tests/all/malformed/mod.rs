@@ -31,7 +31,7 @@ use terrarium_e2e::sandbox::Sandbox;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::{campaign, manifest, sandbox};
-use requests::{Malformed, Requests, Sent};
+use requests::{Malformed, Requests, RequestForm};
 
 /// Number of concurrent requests.
 const AT_ONCE: usize = 8;
@@ -44,13 +44,13 @@ const BOUND: TimeDelta = TimeDelta::seconds(20);
 const KEPT: u64 = 50 << 20;
 
 /// Access to a landscape.
-struct Way {
+struct LandscapeAccess {
     server: String,
     authorities: String,
     pair: Pair,
 }
 
-impl Way {
+impl LandscapeAccess {
     fn to(sandbox: &Sandbox) -> Self {
         let text = fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
         let config: Value = serde_yaml_ng::from_str(&text).expect("YAML");
@@ -97,7 +97,7 @@ impl Way {
 type Outcome = (u16, String);
 
 struct Client {
-    way: Way,
+    way: LandscapeAccess,
     tls: Arc<rustls::ClientConfig>,
     administrator: Transport,
     anonymous: Transport,
@@ -107,11 +107,11 @@ impl Client {
     async fn send(&self, malformed: Malformed) -> Outcome {
         let sent = async {
             match malformed.sent {
-                Sent::Request(request) => {
+                RequestForm::Request(request) => {
                     let transport = if malformed.anonymous { &self.anonymous } else { &self.administrator };
                     answered(transport, *request).await
                 }
-                Sent::Raw(bytes) => self.raw(&bytes).await,
+                RequestForm::Raw(bytes) => self.raw(&bytes).await,
             }
         };
         let patience = Clock::wall().sleep(PATIENCE, TimerClass::Work);
@@ -185,7 +185,7 @@ fn command(pid: u32) -> String {
 }
 
 /// Repeats ordinary requests; returns the longest time of one, and their number.
-async fn ordinary(way: &Way, is_over: &AtomicBool) -> (TimeDelta, usize) {
+async fn ordinary(way: &LandscapeAccess, is_over: &AtomicBool) -> (TimeDelta, usize) {
     let transport = way.transport(Credentials::Certificate(way.pair.clone()));
     let (wall, mut longest, mut count) = (Clock::wall(), TimeDelta::zero(), 0);
     while !is_over.load(Ordering::SeqCst) {
@@ -220,7 +220,7 @@ fn malformed_requests_disturb_no_other_client() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let (outcomes, longest, asked) = runtime.block_on(async {
-        let way = Way::to(&sandbox);
+        let way = LandscapeAccess::to(&sandbox);
         let client = Client {
             tls: Arc::new(way.tls()),
             administrator: way.transport(Credentials::Certificate(way.pair.clone())),

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 /// A malformed request, and its user.
 pub(crate) struct Malformed {
     pub(crate) anonymous: bool,
-    pub(crate) sent: Sent,
+    pub(crate) sent: RequestForm,
 }
 
 /// Form in which the request is sent.
-pub(crate) enum Sent {
+pub(crate) enum RequestForm {
     /// A request through an HTTP client.
     Request(Box<Request>),
     /// Bytes on a connection.
@@ -157,7 +157,7 @@ impl Iterator for Requests {
     fn next(&mut self) -> Option<Malformed> {
         let anonymous = self.below(4) == 0;
         let sent = match self.below(12) {
-            0 => Sent::Raw(self.raw()),
+            0 => RequestForm::Raw(self.raw()),
             1 | 2 => self.read(),
             3 => self.of_odd_head(),
             _ => self.write(),
@@ -181,7 +181,7 @@ impl Requests {
     }
 
     /// Reads a random path.
-    fn read(&mut self) -> Sent {
+    fn read(&mut self) -> RequestForm {
         let mut path = if self.below(2) == 0 { self.one(&PATHS) } else { self.one(&COLLECTIONS) }.to_owned();
         for _ in 0..self.below(3) {
             let piece =
@@ -200,7 +200,7 @@ impl Requests {
     }
 
     /// Writes to a collection or to an object of it.
-    fn write(&mut self) -> Sent {
+    fn write(&mut self) -> RequestForm {
         let collection = self.one(&COLLECTIONS);
         let (method, path) = match self.below(10) {
             0..4 => ("POST", collection.to_owned()),
@@ -351,7 +351,7 @@ impl Requests {
     }
 
     /// Returns a request with a head that is large, long, or wrong.
-    fn of_odd_head(&mut self) -> Sent {
+    fn of_odd_head(&mut self) -> RequestForm {
         let collection = self.one(&COLLECTIONS);
         let mut request = http::Request::get(collection).body(full(Bytes::new())).expect("a request");
         let headers = request.headers_mut();
@@ -389,10 +389,10 @@ impl Requests {
         for number in 0..self.one(&[0, 0, 0, 50, 255, 600]) {
             headers.append(HeaderName::from_static("x-many"), HeaderValue::from(number));
         }
-        Sent::Request(Box::new(request))
+        RequestForm::Request(Box::new(request))
     }
 
-    fn request(&mut self, method: &str, path: &str, type_: &str, body: Vec<u8>) -> Sent {
+    fn request(&mut self, method: &str, path: &str, type_: &str, body: Vec<u8>) -> RequestForm {
         let mut request = http::Request::builder().method(method).uri(path);
         if !type_.is_empty() {
             request = request.header("content-type", type_);
@@ -403,10 +403,10 @@ impl Requests {
             request = request.header("accept", self.one(&accepted));
         }
         match request.body(full(body)) {
-            Ok(request) => Sent::Request(Box::new(request)),
+            Ok(request) => RequestForm::Request(Box::new(request)),
             // Requests that an HTTP client refuses to send are written by hand.
             Err(_) => {
-                Sent::Raw(format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").into_bytes())
+                RequestForm::Raw(format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").into_bytes())
             }
         }
     }

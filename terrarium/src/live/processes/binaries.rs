@@ -29,11 +29,11 @@ const MAX_ANSWER: u64 = 256;
 
 /// Binaries of this program's build. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(in crate::live) struct Binaries(Arc<BTreeMap<&'static str, Result<Held, Lacking>>>);
+pub(in crate::live) struct Binaries(Arc<BTreeMap<&'static str, Result<Held, FallbackReason>>>);
 
 /// Reason for which this program runs a component itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Lacking {
+enum FallbackReason {
     /// The file does not exist.
     Missing,
     /// The file cannot be used.
@@ -52,7 +52,7 @@ impl Binaries {
             let name = binary.program.name();
             let held = match folder {
                 Some(folder) => hold(binary, &folder.join(name)).await,
-                None => Err(Lacking::Missing),
+                None => Err(FallbackReason::Missing),
             };
             (name, held)
         });
@@ -73,9 +73,9 @@ impl Binaries {
 
     /// Forms of the components, for commands.
     pub(in crate::live) fn form(&self) -> ComponentForms {
-        let of = |lacking: &Lacking| match lacking {
-            Lacking::Missing => String::new(),
-            Lacking::Unusable(reason) => reason.clone(),
+        let of = |lacking: &FallbackReason| match lacking {
+            FallbackReason::Missing => String::new(),
+            FallbackReason::Unusable(reason) => reason.clone(),
         };
         let played = self.0.iter().filter_map(|(name, held)| Some(((*name).to_owned(), of(held.as_ref().err()?))));
         let binaries = self.0.iter().filter(|(_, held)| held.is_ok()).map(|(name, _)| (*name).to_owned());
@@ -91,10 +91,10 @@ impl Binaries {
 }
 
 /// Opens a binary if it belongs to this build.
-async fn hold(binary: &Binary, path: &Path) -> Result<Held, Lacking> {
-    let unusable = |reason: String| Lacking::Unusable(format!("{}: {reason}", path.display()));
+async fn hold(binary: &Binary, path: &Path) -> Result<Held, FallbackReason> {
+    let unusable = |reason: String| FallbackReason::Unusable(format!("{}: {reason}", path.display()));
     let held = Held::open(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Lacking::Missing,
+        ErrorKind::NotFound => FallbackReason::Missing,
         _ => unusable(error.to_string()),
     })?;
     let wall = Clock::wall();

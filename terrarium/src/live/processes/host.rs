@@ -472,7 +472,7 @@ async fn start(
         before,
     };
     let launching = move |address| -> ::host::pods::kubelet::Launcher {
-        Arc::new(Launching { launcher, address: within(address) })
+        Arc::new(HostLaunch { launcher, address: within(address) })
     };
     let live = Live::start(options, launching).await.map_err(|error| {
         let what = if error.kind() == ErrorKind::AddrInUse { "; another process listens there" } else { "" };
@@ -588,7 +588,7 @@ impl Launcher {
     }
 }
 
-struct Launching {
+struct HostLaunch {
     launcher: Launcher,
     address: SocketAddr,
 }
@@ -607,7 +607,7 @@ fn is_process(pod: &Pod) -> Result<bool, String> {
     }
 }
 
-impl Launch for Launching {
+impl Launch for HostLaunch {
     fn runs(&self, cluster: &str, labels: &TextMap, image: &str) -> bool {
         Component::of(image).is_some() || Component::of_pod(cluster, labels).is_some()
     }

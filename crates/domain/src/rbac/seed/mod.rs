@@ -181,7 +181,7 @@ fn special(who: Identity<'_>, asked: &Attributes<'_>) -> Option<Result<(), Strin
 
 /// Properties of a created, changed or deleted object from which its seed follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written<'a> {
+pub struct WrittenObject<'a> {
     /// True if the object is created.
     pub is_new: bool,
     /// True if the object is deleted.
@@ -206,12 +206,12 @@ pub struct Written<'a> {
 ///
 /// # Errors
 /// The text of upstream's webhook.
-pub fn restrict(who: Identity<'_>, written: &Written<'_>, relations: &dyn Relations) -> Result<(), String> {
+pub fn restrict(who: Identity<'_>, written: &WrittenObject<'_>, relations: &dyn Relations) -> Result<(), String> {
     restricted(who, written, relations)
         .map_err(|why| format!("admission webhook \"{WEBHOOK}\" denied the request: {why}"))
 }
 
-fn restricted(who: Identity<'_>, written: &Written<'_>, relations: &dyn Relations) -> Result<(), String> {
+fn restricted(who: Identity<'_>, written: &WrittenObject<'_>, relations: &dyn Relations) -> Result<(), String> {
     let Identity { seed, is_extension } = who;
     let owned = |is_own: bool| if is_own { Ok(()) } else { Err(format!("object does not belong to seed {seed:?}")) };
     let belongs =
@@ -362,30 +362,30 @@ get    apps                deployments     garden     own   => no matter of seed
     #[test]
     fn a_gardenlet_creates_only_objects_of_its_seed() {
         let who = Identity { seed: "a", is_extension: false };
-        let new = Written { is_new: true, ..Written::default() };
+        let new = WrittenObject { is_new: true, ..WrittenObject::default() };
         let other = Err("admission webhook \"seed-restriction.gardener.cloud\" denied the request: object does not \
                          belong to seed \"a\""
             .to_owned());
         for (written, allowed) in [
-            (Written { group: "core.gardener.cloud", plural: "seeds", name: "a", ..new }, true),
-            (Written { group: "core.gardener.cloud", plural: "seeds", name: "b", ..new }, false),
+            (WrittenObject { group: "core.gardener.cloud", plural: "seeds", name: "a", ..new }, true),
+            (WrittenObject { group: "core.gardener.cloud", plural: "seeds", name: "b", ..new }, false),
             (
-                Written {
+                WrittenObject {
                     group: "core.gardener.cloud",
                     plural: "seeds",
                     name: "own",
                     is_deletion: true,
-                    ..Written::default()
+                    ..WrittenObject::default()
                 },
                 true,
             ),
-            (Written { group: "core.gardener.cloud", plural: "backupbuckets", seed_name: Some("a"), ..new }, true),
-            (Written { group: "core.gardener.cloud", plural: "backupbuckets", seed_name: Some("b"), ..new }, false),
-            (Written { plural: "secrets", namespace: "garden-dev", name: "own.ssh-keypair", ..new }, true),
-            (Written { plural: "secrets", namespace: "garden-dev", name: "other.ssh-keypair", ..new }, false),
-            (Written { plural: "secrets", namespace: "garden-dev", name: "other", ..Written::default() }, true),
+            (WrittenObject { group: "core.gardener.cloud", plural: "backupbuckets", seed_name: Some("a"), ..new }, true),
+            (WrittenObject { group: "core.gardener.cloud", plural: "backupbuckets", seed_name: Some("b"), ..new }, false),
+            (WrittenObject { plural: "secrets", namespace: "garden-dev", name: "own.ssh-keypair", ..new }, true),
+            (WrittenObject { plural: "secrets", namespace: "garden-dev", name: "other.ssh-keypair", ..new }, false),
+            (WrittenObject { plural: "secrets", namespace: "garden-dev", name: "other", ..WrittenObject::default() }, true),
             (
-                Written {
+                WrittenObject {
                     group: "coordination.k8s.io",
                     plural: "leases",
                     namespace: "gardener-system-seed-lease",
@@ -395,7 +395,7 @@ get    apps                deployments     garden     own   => no matter of seed
                 true,
             ),
             (
-                Written {
+                WrittenObject {
                     group: "coordination.k8s.io",
                     plural: "leases",
                     namespace: "gardener-system-seed-lease",
@@ -405,7 +405,7 @@ get    apps                deployments     garden     own   => no matter of seed
                 false,
             ),
             (
-                Written {
+                WrittenObject {
                     group: "seedmanagement.gardener.cloud",
                     plural: "gardenlets",
                     namespace: "garden",
@@ -414,8 +414,8 @@ get    apps                deployments     garden     own   => no matter of seed
                 },
                 false,
             ),
-            (Written { plural: "serviceaccounts", namespace: "seed-a", name: "x", ..new }, true),
-            (Written { group: "core.gardener.cloud", plural: "shoots", name: "x", ..new }, true),
+            (WrittenObject { plural: "serviceaccounts", namespace: "seed-a", name: "x", ..new }, true),
+            (WrittenObject { group: "core.gardener.cloud", plural: "shoots", name: "x", ..new }, true),
         ] {
             assert_eq!(
                 restrict(who, &written, &OwnObjects),

@@ -32,7 +32,7 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use futures::future::BoxFuture;
 use generic_apiserver::Server;
 use generic_apiserver::admission::Reads;
-use generic_apiserver::authentication::{Authenticator, Credentials, Identity, Reviewed, Unauthorized};
+use generic_apiserver::authentication::{Authenticator, Credentials, Identity, TokenReviewResult, Unauthorized};
 use generic_apiserver::subresource::{Facts, Subresource, SubresourceRequest, object};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use process::transport::full;
@@ -312,7 +312,7 @@ impl Authenticator for Tokens {
         })
     }
 
-    fn review<'a>(&'a self, credentials: Credentials<'a>, audiences: &'a [String]) -> BoxFuture<'a, Reviewed> {
+    fn review<'a>(&'a self, credentials: Credentials<'a>, audiences: &'a [String]) -> BoxFuture<'a, TokenReviewResult> {
         Box::pin(async move {
             let own = [ISSUER.to_owned()];
             let asked = if audiences.is_empty() { &own[..] } else { audiences };

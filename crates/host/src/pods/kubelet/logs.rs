@@ -284,7 +284,7 @@ impl Subresource for LogHook {
             if !wanted.follow || wanted.previous {
                 return Ok(plain(full(text)));
             }
-            let following = Following { logs: self.0.clone(), pod, wanted, changed, last, first: Some(text) };
+            let following = LogFollower { logs: self.0.clone(), pod, wanted, changed, last, first: Some(text) };
             let stream = futures::stream::unfold(following, |mut following| async move {
                 let text = following.next().await?;
                 Some((Ok::<_, BodyError>(Frame::data(Bytes::from(text))), following))
@@ -294,7 +294,7 @@ impl Subresource for LogHook {
     }
 }
 
-struct Following {
+struct LogFollower {
     logs: Logs,
     pod: ObjectKey,
     wanted: LogOptions,
@@ -303,7 +303,7 @@ struct Following {
     first: Option<String>,
 }
 
-impl Following {
+impl LogFollower {
     /// Returns the next piece; `None` when the process has ended and everything was read.
     async fn next(&mut self) -> Option<String> {
         if let Some(first) = self.first.take().filter(|text| !text.is_empty()) {

@@ -35,7 +35,7 @@ pub(super) fn answer(clock: &ClockService, name: String, reports: Body) -> Respo
     Response::new(answers.boxed_unsync())
 }
 
-type Answering = BoxFuture<'static, Result<Option<Answer>, NotJoined>>;
+type PendingAnswer = BoxFuture<'static, Result<Option<Answer>, NotJoined>>;
 
 /// Response body: reads lines of the request and writes their answers.
 struct Answers {
@@ -46,7 +46,7 @@ struct Answers {
     reports: Body,
     lines: Lines,
     /// The last report and its pending answer.
-    waiting: Option<(u64, Answering)>,
+    waiting: Option<(u64, PendingAnswer)>,
     ended: bool,
 }
 

@@ -27,7 +27,7 @@ type Turn = (DateTime<Utc>, &'static str, bool);
 
 /// Changes of one Shoot. Instants are in whole seconds.
 #[derive(Debug, Default)]
-struct Own {
+struct ShootChanges {
     moves: Vec<Move>,
     /// `status.lastMaintenance.description` of each run that has one.
     descriptions: BTreeMap<DateTime<Utc>, String>,
@@ -47,7 +47,7 @@ struct Own {
 
 /// Changes of all Shoots, by name.
 #[derive(Debug, Default)]
-pub(crate) struct Story(BTreeMap<String, Own>);
+pub(crate) struct Story(BTreeMap<String, ShootChanges>);
 
 impl Story {
     /// Reads the changes from a log.
@@ -92,7 +92,7 @@ impl Story {
     }
 
     /// The Shoot of a technical id, `shoot--demo--s1`.
-    fn of_cluster(&mut self, id: &str) -> &mut Own {
+    fn of_cluster(&mut self, id: &str) -> &mut ShootChanges {
         self.0.entry(id.rsplit("--").next().unwrap_or_default().to_owned()).or_default()
     }
 
@@ -172,7 +172,7 @@ fn turns(operation: &str, shoot: &Shoot) -> Vec<(&'static str, bool)> {
     of.iter().copied().filter(is_there).map(|of| (of, begins)).collect()
 }
 
-impl Own {
+impl ShootChanges {
     fn learn(&mut self, before: &Shoot, after: &Shoot, at: DateTime<Utc>) {
         let known = versions(before);
         for (pool, new) in versions(after) {
@@ -206,7 +206,7 @@ impl Own {
 
 /// Comparison of one Shoot in one stretch with one forecast.
 struct Comparison<'a> {
-    own: &'a Own,
+    own: &'a ShootChanges,
     stretch: &'a Stretch,
     changes: &'a [Change],
 }

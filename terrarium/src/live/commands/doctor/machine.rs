@@ -115,7 +115,7 @@ fn fdatasync(folder: &Path) -> std::io::Result<TimeDelta> {
 pub(super) fn port(directory: &Directory, facts: &Facts) -> Result<Finding, Failure> {
     let Facts { port, bind, .. } = facts;
     if let Some(host) = directory.host()? {
-        return Ok(if nobody_listens(&host.address) {
+        return Ok(if is_unused_address(&host.address) {
             let remedy = format!("see `terrarium logs host`; `terrarium down` stops process {}", host.pid);
             Finding::failure(
                 "port",
@@ -136,7 +136,7 @@ pub(super) fn port(directory: &Directory, facts: &Facts) -> Result<Finding, Fail
 }
 
 /// True if a server, given as URL or `host:port`, refuses connections.
-pub(super) fn nobody_listens(server: &str) -> bool {
+pub(super) fn is_unused_address(server: &str) -> bool {
     let authority = server.strip_prefix("https://").unwrap_or(server).split('/').next().unwrap_or_default();
     match authority.parse() {
         Ok(address) => TcpStream::connect_timeout(&address, NEAR).is_err(),

@@ -220,12 +220,12 @@ fn contexts(arguments: &Arguments) -> Result<Finding, Failure> {
             return match Directory::at(directory).facts() {
                 Ok(Some(facts)) => !(kubeconfig::is_of(name, &facts.name) && is_at(server, facts.port)),
                 // The directory may belong to another machine or container.
-                _ => machine::nobody_listens(server),
+                _ => machine::is_unused_address(server),
             };
         }
         let mut known = servers.iter().filter(|(of, _)| kubeconfig::is_of(name, of)).peekable();
         if known.peek().is_none() {
-            machine::nobody_listens(server)
+            machine::is_unused_address(server)
         } else {
             !known.any(|(_, port)| is_at(server, *port))
         }

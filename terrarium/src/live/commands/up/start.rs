@@ -77,7 +77,7 @@ impl HostOutput {
 }
 
 /// Part that a landscape lacks.
-enum Lacks {
+enum MissingPart {
     /// The landscape is ready.
     Nothing,
     /// The host does not run, or has ended.
@@ -146,15 +146,15 @@ pub(super) async fn bring_up(
         }
         let host = directory.host()?;
         let lacks = match &host {
-            None => Lacks::Host,
+            None => MissingPart::Host,
             Some(host) => lacks(directory, host, &mut known, &mut last, limit).await?,
         };
-        if let Some(host) = host.filter(|_| arguments.foreground && ours.is_none() && !matches!(lacks, Lacks::Host)) {
+        if let Some(host) = host.filter(|_| arguments.foreground && ours.is_none() && !matches!(lacks, MissingPart::Host)) {
             let name = arguments.which.name();
             return Err(Failure::Held(format!("landscape {name} runs already, as process {}", host.pid)));
         }
         match (lacks, known.take()) {
-            (Lacks::Nothing, Some(client)) => {
+            (MissingPart::Nothing, Some(client)) => {
                 // A host of this command that has not noticed yet that another one was faster must not take over from it
                 // later.
                 if let Some(mut late) = ours.take_if(|started| started.child.id() != client.host.pid) {
@@ -188,7 +188,7 @@ async fn lacks(
     known: &mut Option<Client>,
     last: &mut Option<String>,
     limit: DateTime<Utc>,
-) -> Result<Lacks, Failure> {
+) -> Result<MissingPart, Failure> {
     if known.as_ref().is_none_or(|client| client.host != *host) {
         *known = match Client::of(directory) {
             Ok(client) => Some(client),
@@ -197,40 +197,40 @@ async fn lacks(
             Err(failure) => return Err(failure),
         };
     }
-    let Some(client) = known else { return Ok(Lacks::Host) };
+    let Some(client) = known else { return Ok(MissingPart::Host) };
     let context = client.context();
     let asked = async {
         // A running host answers with its time.
-        let Ok(clock) = client.clock().await else { return Ok(Lacks::Host) };
+        let Ok(clock) = client.clock().await else { return Ok(MissingPart::Host) };
         Ok(match look(client, &context).await {
             Ok(Some(Missing::Refused(line))) => return Err(Failure::Refused(line)),
-            Ok(Some(Missing::Yet(missing))) => Lacks::This(missing),
+            Ok(Some(Missing::Yet(missing))) => MissingPart::This(missing),
             // Ready a moment before all initial objects of the landscape exist, and time may pass.
             Ok(None) if clock.waits_for.holds.iter().any(|hold| hold == START) => {
-                Lacks::This("the landscape is not complete yet".to_owned())
+                MissingPart::This("the landscape is not complete yet".to_owned())
             }
-            Ok(None) => Lacks::Nothing,
+            Ok(None) => MissingPart::Nothing,
             // Clusters are being created, and gardener-apiservers restart: the error may be temporary.
-            Err(error) => Lacks::This(error.to_string()),
+            Err(error) => MissingPart::This(error.to_string()),
         })
     };
     tokio::select! {
         biased;
         lacks = asked => {
             *last = match &lacks {
-                Ok(Lacks::This(missing)) => Some(missing.clone()),
+                Ok(MissingPart::This(missing)) => Some(missing.clone()),
                 _ => None,
             };
             lacks
         }
-        () = Clock::wall().sleep_until(limit, TimerClass::Work) => Ok(last.take().map_or(Lacks::Host, Lacks::This)),
+        () = Clock::wall().sleep_until(limit, TimerClass::Work) => Ok(last.take().map_or(MissingPart::Host, MissingPart::This)),
     }
 }
 
 /// Returns the failure after the time limit, with the reason.
 fn too_late(
     directory: &Directory,
-    lacks: &Lacks,
+    lacks: &MissingPart,
     ours: Option<&Starting>,
     holder: Option<&Holder>,
     lost: Option<Failure>,
@@ -241,7 +241,7 @@ fn too_late(
             format!("not ready: {}", full.map(|full| full.to_string()).unwrap_or_default()),
             "make room: nothing is lost, and the landscape goes on",
         ),
-        (Lacks::This(missing), ..) => Failure::Failed(format!("not ready: {missing}")),
+        (MissingPart::This(missing), ..) => Failure::Failed(format!("not ready: {missing}")),
         (_, Some(_), _) => {
             let log = directory.join(HOST_LOG);
             Failure::Failed(format!("the host is not ready; {} ends with:\n{}", log.display(), last_lines(&log)))
