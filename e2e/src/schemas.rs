@@ -213,7 +213,12 @@ mod tests {
         let hangs = "{\"title\":\"Network Error\",\"count\":1}";
         let of = |report: &str| DocumentResult::of("d", report, "printed");
         let tried = |failure: Option<&str>, own_errors: u64| {
-            Some(DocumentResult { document: "d".to_owned(), requests: 454, failure: failure.map(str::to_owned), own_errors })
+            Some(DocumentResult {
+                document: "d".to_owned(),
+                requests: 454,
+                failure: failure.map(str::to_owned),
+                own_errors,
+            })
         };
         assert_eq!(of(&report(454, "", "")), tried(None, 0));
         assert_eq!(of(&report(454, "", own)), tried(None, 2));

@@ -148,7 +148,8 @@ impl Index {
 }
 
 fn subjects(binding: &Binding) -> Vec<SubjectName> {
-    let mut all: Vec<SubjectName> = binding.subjects.iter().filter_map(|one| subject_name(one, &binding.namespace)).collect();
+    let mut all: Vec<SubjectName> =
+        binding.subjects.iter().filter_map(|one| subject_name(one, &binding.namespace)).collect();
     all.sort();
     all.dedup();
     all

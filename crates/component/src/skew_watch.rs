@@ -37,7 +37,15 @@ pub fn follow(context: &Context, me: &Registered<'_>, profile: Profile, enforcem
     let looks = profile.checks_while_running() && enforcement != Enforcement::Off;
     let Some(instance) = me.instance().filter(|_| looks) else { return };
     let waits = enforcement == Enforcement::Enforce;
-    let own = OwnInstance { context: context.clone(), about: About::of(me), lease: me.name(), instance, profile, waits, time };
+    let own = OwnInstance {
+        context: context.clone(),
+        about: About::of(me),
+        lease: me.name(),
+        instance,
+        profile,
+        waits,
+        time,
+    };
     context.tasks.spawn(own.follow());
 }
 

@@ -49,7 +49,8 @@ pub struct Upcoming {
 impl Upcoming {
     /// Parses a Shoot's annotation, regardless of the time; `None` if it is missing or invalid.
     fn of(shoot: &Shoot) -> Option<Self> {
-        let kept: AnnotationValue = serde_json::from_str(shoot.metadata.annotation(annotation::UPCOMING_TIME_WINDOW)?).ok()?;
+        let kept: AnnotationValue =
+            serde_json::from_str(shoot.metadata.annotation(annotation::UPCOMING_TIME_WINDOW)?).ok()?;
         let window = Window::parse(&kept.begin, &kept.end).ok()?;
         let time_window = MaintenanceTimeWindow { begin: kept.begin, end: kept.end };
         is_confined(&shoot.spec).then_some(Self { time_window, until: kept.until, window })

@@ -67,7 +67,10 @@ pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<Wait> {
     if rolls_out && !is_patch && has(Component::Apiserver) {
         if next.component == Component::Operator {
             let oldest = below(OPERATORS_APART);
-            waits.push(Wait::new(ShowCommand::Deployments, format!("every gardener-apiserver is at {oldest} or newer (O2)")));
+            waits.push(Wait::new(
+                ShowCommand::Deployments,
+                format!("every gardener-apiserver is at {oldest} or newer (O2)"),
+            ));
         } else if fleet.count(Component::Apiserver) > 1 {
             let oldest = below(APISERVERS_APART);
             waits.push(Wait::new(

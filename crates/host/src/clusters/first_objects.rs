@@ -119,8 +119,12 @@ impl FirstObjects {
         }
         let make = || async {
             match kind {
-                InitialObjects::PriorityClasses => create_all(transport, cluster, PRIORITY_CLASSES, priority_classes()).await,
-                InitialObjects::ComponentStatuses => create_all(transport, cluster, COMPONENTS, component_statuses()).await,
+                InitialObjects::PriorityClasses => {
+                    create_all(transport, cluster, PRIORITY_CLASSES, priority_classes()).await
+                }
+                InitialObjects::ComponentStatuses => {
+                    create_all(transport, cluster, COMPONENTS, component_statuses()).await
+                }
                 InitialObjects::ConfigMaps => self.config_maps(cluster, server, transport).await,
                 InitialObjects::Endpoints => {
                     create_all(transport, cluster, ENDPOINTS, vec![endpoints()]).await?;
@@ -135,7 +139,8 @@ impl FirstObjects {
     /// Returns the path of a request that may delete objects which the API server creates again.
     pub(crate) fn deleted(request: &Request) -> Option<String> {
         let path = request.uri().path();
-        let is_lasting = *request.method() == Method::DELETE && matches!(asked(path), Some((_, InitialObjects::Endpoints)));
+        let is_lasting =
+            *request.method() == Method::DELETE && matches!(asked(path), Some((_, InitialObjects::Endpoints)));
         is_lasting.then(|| path.to_owned())
     }
 
@@ -197,7 +202,9 @@ fn asked(path: &str) -> Option<(&str, InitialObjects)> {
     let segments: Vec<&str> = rest.split('/').filter(|segment| !segment.is_empty() && *segment != "watch").collect();
     let kind = match *segments.as_slice() {
         ["apis", "scheduling.k8s.io", _, "priorityclasses", ..] => InitialObjects::PriorityClasses,
-        ["api", "v1", "configmaps", ..] | ["api", "v1", "namespaces", SYSTEM, "configmaps", ..] => InitialObjects::ConfigMaps,
+        ["api", "v1", "configmaps", ..] | ["api", "v1", "namespaces", SYSTEM, "configmaps", ..] => {
+            InitialObjects::ConfigMaps
+        }
         ["api", "v1", "componentstatuses", ..] => InitialObjects::ComponentStatuses,
         ["api", "v1", "endpoints", ..]
         | ["api", "v1", "namespaces", DEFAULT, "endpoints", ..]
@@ -307,7 +314,10 @@ mod tests {
     fn requests_for_a_kind_need_its_initial_objects() {
         for (path, expected) in [
             ("/clusters/a/apis/scheduling.k8s.io/v1/priorityclasses", Some(("a", InitialObjects::PriorityClasses))),
-            ("/clusters/a/apis/scheduling.k8s.io/v1/watch/priorityclasses/x", Some(("a", InitialObjects::PriorityClasses))),
+            (
+                "/clusters/a/apis/scheduling.k8s.io/v1/watch/priorityclasses/x",
+                Some(("a", InitialObjects::PriorityClasses)),
+            ),
             ("/clusters/a/apis/scheduling.k8s.io/v1", None),
             ("/clusters/a/api/v1/namespaces/kube-system/configmaps/x", Some(("a", InitialObjects::ConfigMaps))),
             ("/clusters/a/api/v1/configmaps", Some(("a", InitialObjects::ConfigMaps))),
@@ -316,7 +326,10 @@ mod tests {
             ("/clusters/a/api/v1/endpoints", Some(("a", InitialObjects::Endpoints))),
             ("/clusters/a/api/v1/namespaces/default/endpoints/kubernetes", Some(("a", InitialObjects::Endpoints))),
             ("/clusters/a/api/v1/namespaces/b/endpoints", None),
-            ("/clusters/a/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", Some(("a", InitialObjects::Endpoints))),
+            (
+                "/clusters/a/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+                Some(("a", InitialObjects::Endpoints)),
+            ),
             ("/clusters/a/apis/discovery.k8s.io/v1/watch/endpointslices", Some(("a", InitialObjects::Endpoints))),
             ("/clusters/*/api/v1/configmaps", None),
             ("/clusters/a", None),

@@ -18,7 +18,7 @@ use process::transport::full;
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use serde_json::{Value, json};
-use testkit::malformed::{Draws, DrawnRequest, Target, fault};
+use testkit::malformed::{DrawnRequest, Draws, Target, fault};
 
 use crate::support::{foundation, host_on, send};
 

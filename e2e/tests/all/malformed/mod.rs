@@ -31,7 +31,7 @@ use terrarium_e2e::sandbox::Sandbox;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::{campaign, manifest, sandbox};
-use requests::{Malformed, Requests, RequestForm};
+use requests::{Malformed, RequestForm, Requests};
 
 /// Number of concurrent requests.
 const AT_ONCE: usize = 8;

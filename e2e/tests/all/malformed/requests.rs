@@ -405,9 +405,9 @@ impl Requests {
         match request.body(full(body)) {
             Ok(request) => RequestForm::Request(Box::new(request)),
             // Requests that an HTTP client refuses to send are written by hand.
-            Err(_) => {
-                RequestForm::Raw(format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").into_bytes())
-            }
+            Err(_) => RequestForm::Raw(
+                format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").into_bytes(),
+            ),
         }
     }
 

@@ -379,11 +379,20 @@ get    apps                deployments     garden     own   => no matter of seed
                 },
                 true,
             ),
-            (WrittenObject { group: "core.gardener.cloud", plural: "backupbuckets", seed_name: Some("a"), ..new }, true),
-            (WrittenObject { group: "core.gardener.cloud", plural: "backupbuckets", seed_name: Some("b"), ..new }, false),
+            (
+                WrittenObject { group: "core.gardener.cloud", plural: "backupbuckets", seed_name: Some("a"), ..new },
+                true,
+            ),
+            (
+                WrittenObject { group: "core.gardener.cloud", plural: "backupbuckets", seed_name: Some("b"), ..new },
+                false,
+            ),
             (WrittenObject { plural: "secrets", namespace: "garden-dev", name: "own.ssh-keypair", ..new }, true),
             (WrittenObject { plural: "secrets", namespace: "garden-dev", name: "other.ssh-keypair", ..new }, false),
-            (WrittenObject { plural: "secrets", namespace: "garden-dev", name: "other", ..WrittenObject::default() }, true),
+            (
+                WrittenObject { plural: "secrets", namespace: "garden-dev", name: "other", ..WrittenObject::default() },
+                true,
+            ),
             (
                 WrittenObject {
                     group: "coordination.k8s.io",

@@ -149,7 +149,9 @@ pub(super) async fn bring_up(
             None => MissingPart::Host,
             Some(host) => lacks(directory, host, &mut known, &mut last, limit).await?,
         };
-        if let Some(host) = host.filter(|_| arguments.foreground && ours.is_none() && !matches!(lacks, MissingPart::Host)) {
+        if let Some(host) =
+            host.filter(|_| arguments.foreground && ours.is_none() && !matches!(lacks, MissingPart::Host))
+        {
             let name = arguments.which.name();
             return Err(Failure::Held(format!("landscape {name} runs already, as process {}", host.pid)));
         }
