@@ -27,23 +27,6 @@ use super::botanist::workload::Workload;
 use super::shared::Gardenlet;
 use super::shoot::responsible_seed;
 
-/// True if a change of a Shoot can change its health.
-pub(crate) fn inputs_differ(old: &Shoot, new: &Shoot) -> bool {
-    let operation = |shoot: &Shoot| {
-        let operation = shoot.status.last_operation.as_ref();
-        operation.map(|operation| (operation.r#type.clone(), operation.state.clone()))
-    };
-    old.metadata.generation != new.metadata.generation
-        || old.spec != new.spec
-        || operation(old) != operation(new)
-        || old.status.technical_id != new.status.technical_id
-        || old.status.hibernated != new.status.hibernated
-        || old.status.last_errors.is_empty() != new.status.last_errors.is_empty()
-        || old.status.conditions != new.status.conditions
-        || old.status.constraints != new.status.constraints
-        || old.status.in_place_updates != new.status.in_place_updates
-}
-
 /// Time of the last check that changed a Shoot's health, by technical ID.
 type CheckTimes = Arc<Mutex<BTreeMap<Arc<str>, DateTime<Utc>>>>;
 

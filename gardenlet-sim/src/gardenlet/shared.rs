@@ -355,7 +355,7 @@ impl Stores {
                     return Vec::new();
                 }
                 signals.raise(&technical_id);
-                let is_news = change.old.as_ref().is_none_or(|old| super::care::inputs_differ(old, new));
+                let is_news = change.old.as_ref().is_none_or(|old| health_inputs_differ(old, new));
                 if is_news { vec![care_key(&technical_id)] } else { Vec::new() }
             })
         };
@@ -416,4 +416,21 @@ impl Stores {
 pub(crate) fn domain_secrets() -> ListOptions {
     let label_selector = format!("{} in ({},{})", label::ROLE, role::INTERNAL_DOMAIN, role::DEFAULT_DOMAIN);
     ListOptions { label_selector, ..ListOptions::default() }
+}
+
+/// True if a change of a Shoot can change its health.
+fn health_inputs_differ(old: &Shoot, new: &Shoot) -> bool {
+    let operation = |shoot: &Shoot| {
+        let operation = shoot.status.last_operation.as_ref();
+        operation.map(|operation| (operation.r#type.clone(), operation.state.clone()))
+    };
+    old.metadata.generation != new.metadata.generation
+        || old.spec != new.spec
+        || operation(old) != operation(new)
+        || old.status.technical_id != new.status.technical_id
+        || old.status.hibernated != new.status.hibernated
+        || old.status.last_errors.is_empty() != new.status.last_errors.is_empty()
+        || old.status.conditions != new.status.conditions
+        || old.status.constraints != new.status.constraints
+        || old.status.in_place_updates != new.status.in_place_updates
 }

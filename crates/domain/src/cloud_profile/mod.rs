@@ -6,6 +6,7 @@
 
 mod merge;
 mod status;
+mod suitability;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 
 pub use self::merge::{in_format_of_parent, merge, without_lost_versions};
 pub use self::status::{next_change, status};
-use crate::maintenance::decision::unsuitable;
+pub use self::suitability::unsuitable;
 use crate::release::{Release, Releases};
 use crate::shoot_facts::is_in_place;
 use crate::versions::{Moment, State, Version};

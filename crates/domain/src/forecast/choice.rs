@@ -6,7 +6,7 @@
 use api::core::{CloudProfileSpec, Shoot, Worker};
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use crate::maintenance::decision::unsuitable;
+use crate::cloud_profile::unsuitable;
 use crate::maintenance::{Outcome, kubernetes_update, machine_image_update};
 use crate::versions::{Expirable, Moment, Reason, State, Strategy, Version, choose};
 

@@ -18,7 +18,10 @@ use api::security::{CredentialsBinding, CredentialsBindingProvider};
 use apimachinery::meta::ObjectMeta;
 
 use super::Plan;
-use super::migration::BINDING_MIGRATED;
+
+/// Sentence about a CredentialsBinding that replaced a Shoot's SecretBinding.
+pub(super) const BINDING_MIGRATED: &str = ".spec.secretBindingName was migrated to .spec.credentialsBindingName. Reason: \
+    SecretBinding is deprecated and can no longer be used for Shoot clusters using Kubernetes version 1.34+";
 
 /// Label of a CredentialsBinding that maintenance has created, and its value.
 const FORCE_MIGRATED: (&str, &str) = (label::CREDENTIALS_BINDING_STATUS, "force-migrated");

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use api::core::{AdmissionPlugin, DNSProvider, KubeletConfig, KubeletConfigReserved, ShootSpec};
 use apimachinery::meta::Quantity;
 
+use super::binding::BINDING_MIGRATED;
 use crate::features::{admission_plugin, feature_gate};
 use crate::release::{Release, Releases};
 use crate::versions::{ParseError, Version};
@@ -35,10 +36,6 @@ enum Change {
     /// Applies by the Kubernetes versions in the spec, crossed or not. Returns its own sentences.
     Always(fn(&mut ShootSpec, Release) -> Vec<String>),
 }
-
-/// Sentence about a CredentialsBinding that replaced a Shoot's SecretBinding.
-pub(super) const BINDING_MIGRATED: &str = ".spec.secretBindingName was migrated to .spec.credentialsBindingName. Reason: \
-    SecretBinding is deprecated and can no longer be used for Shoot clusters using Kubernetes version 1.34+";
 
 /// All migrations in the order in which they are made and reported.
 const MIGRATIONS: &[Migration] = &[
