@@ -12,12 +12,9 @@ use generic_apiserver::protobuf::{answer, is_known};
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use serde_json::Value;
-use testkit::malformed::{Draws, Target, fault};
+use testkit::malformed::{SERIES, Target};
 
 use crate::support::Garden;
-
-/// Number of requests that are drawn from one series of bytes.
-const SERIES: u32 = 4;
 
 fn in_protobuf(tree: &Value) -> Option<Vec<u8>> {
     let find = |api_version: &str, kind: &str| {
@@ -51,18 +48,8 @@ fn whatever_is_sent_is_answered_without_a_server_error() {
             namespace: "garden-demo",
             encode: &in_protobuf,
         };
-        let mut draws = Draws::new(&bytes);
-        for _ in 0..SERIES {
-            let sent = target.request(&mut draws);
-            let answer = runtime.block_on(garden.answered(&sent));
-            codes.borrow_mut().extend(answer.as_ref().map(|(code, _)| *code));
-            let wrong = answer.and_then(|(code, body)| fault(code, &body));
-            prop_assert_eq!(wrong, None, "{}", sent.told());
-            if draws.is_over() {
-                break;
-            }
-        }
-        Ok(())
+        let mut codes = codes.borrow_mut();
+        target.check(&bytes, &mut codes, |sent| runtime.block_on(garden.answered(sent))).map_err(TestCaseError::fail)
     });
     match outcome {
         // The requests reach all stages: some succeed, others are refused in each way.

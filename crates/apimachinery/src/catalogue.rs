@@ -161,6 +161,29 @@ impl Column {
 }
 
 impl ResourceInfo {
+    /// Row without names, with any JSON, in all releases: the base of rows that set few fields.
+    pub const BASE: Self = Self {
+        group: "",
+        version: "",
+        kind: "",
+        plural: "",
+        singular: "",
+        short_names: &[],
+        categories: &[],
+        namespaced: false,
+        subresources: &[],
+        columns: &[],
+        field_selectors: &[],
+        heartbeat_fields: &[],
+        read_only: false,
+        custom: false,
+        schema: || Node::Raw,
+        fields: &[],
+        attributes: &[],
+        life: Life { releases: Releases::ALL, subresources: &[], field_selectors: &[], renamed_fields: &[] },
+        release: Release::UNION,
+    };
+
     /// Returns the row as a release serves it.
     pub fn at(&self, release: Release) -> Self {
         Self { release, ..self.clone() }

@@ -296,7 +296,7 @@ impl Garden {
             // Some requests wait for a version that does not exist.
             self.clock.fire_next(None);
         }
-        panic!("no answer:\n{}", sent.told());
+        panic!("no answer:\n{}", sent.description());
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {

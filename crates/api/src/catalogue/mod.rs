@@ -21,7 +21,6 @@ use std::sync::LazyLock;
 
 use apimachinery::Resource;
 use apimachinery::catalogue::{Cell, Column, ResourceInfo};
-use apimachinery::release::Release;
 
 use crate::cluster::{self, ClusterName};
 
@@ -179,19 +178,13 @@ fn bare(
         // Leaked once per row; the table lives as long as the process.
         singular: kind.to_ascii_lowercase().leak(),
         short_names,
-        categories: &[],
         namespaced,
-        subresources: &[],
         columns,
-        field_selectors: &[],
-        heartbeat_fields: &[],
-        read_only: false,
-        custom: false,
         schema,
         fields: releases::fields(group, version, kind),
         attributes: releases::attributes(group, kind),
         life: releases::life(group, version, plural),
-        release: Release::UNION,
+        ..ResourceInfo::BASE
     }
 }
 

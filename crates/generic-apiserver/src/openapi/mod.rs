@@ -439,27 +439,7 @@ mod tests {
     }
 
     fn row(plural: &'static str) -> ResourceInfo {
-        ResourceInfo {
-            group: "example.com",
-            version: "v1",
-            kind: "Thing",
-            plural,
-            singular: "",
-            short_names: &[],
-            categories: &[],
-            namespaced: false,
-            subresources: &[],
-            columns: &[],
-            field_selectors: &[],
-            heartbeat_fields: &[],
-            read_only: false,
-            custom: false,
-            schema: || apimachinery::schema::Node::Raw,
-            fields: &[],
-            attributes: &[],
-            life: apimachinery::catalogue::Life::default(),
-            release: Release::UNION,
-        }
+        ResourceInfo { group: "example.com", version: "v1", kind: "Thing", plural, ..ResourceInfo::BASE }
     }
 
     #[test]

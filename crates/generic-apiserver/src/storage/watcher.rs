@@ -198,7 +198,6 @@ impl Watcher {
 mod tests {
     use apimachinery::DynamicObject;
     use apimachinery::catalogue::ResourceInfo;
-    use apimachinery::schema::Node;
     use eventlog::{Key, Sections};
 
     use super::*;
@@ -212,20 +211,7 @@ mod tests {
             kind: "Thing",
             plural: "things",
             singular: "thing",
-            short_names: &[],
-            categories: &[],
-            namespaced: false,
-            subresources: &[],
-            columns: &[],
-            field_selectors: &[],
-            heartbeat_fields: &[],
-            read_only: false,
-            custom: false,
-            schema: || Node::Raw,
-            fields: &[],
-            attributes: &[],
-            life: apimachinery::catalogue::Life::default(),
-            release: apimachinery::release::Release::UNION,
+            ..ResourceInfo::BASE
         };
         Watcher::new(Arc::new(Typed::<DynamicObject, _>::new(&info, Generic)), Selection::default(), true)
     }

@@ -18,12 +18,10 @@ use process::transport::full;
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use serde_json::{Value, json};
-use testkit::malformed::{DrawnRequest, Draws, Target, fault};
+use testkit::malformed::{DrawnRequest, SERIES, Target};
 
 use crate::support::{foundation, host_on, send};
 
-/// Number of requests that are generated from one series of bytes.
-const SERIES: u32 = 4;
 /// Number of polls after which a response counts as missing.
 const TURNS: usize = 1_000;
 
@@ -80,7 +78,7 @@ async fn answered(host: &Host, wall: &SimulatedClock, sent: &DrawnRequest) -> Op
         // Some requests wait for a version that never exists.
         wall.fire_next(None);
     }
-    panic!("no answer:\n{}", sent.told());
+    panic!("no answer:\n{}", sent.description());
 }
 
 #[test]
@@ -111,18 +109,10 @@ fn whatever_is_sent_is_answered_without_a_server_error() {
         let (cluster, namespace, info) = *place.get(&places);
         let root = format!("/clusters/{cluster}");
         let target = Target { root: &root, info, namespace, encode: &in_protobuf };
-        let mut draws = Draws::new(&bytes);
-        for _ in 0..SERIES {
-            let sent = target.request(&mut draws);
-            let answer = runtime.block_on(answered(&host, &wall, &sent));
-            codes.borrow_mut().extend(answer.as_ref().map(|(code, _)| *code));
-            let wrong = answer.and_then(|(code, body)| fault(code, &body));
-            prop_assert_eq!(wrong, None, "{}", sent.told());
-            if draws.is_over() {
-                break;
-            }
-        }
-        Ok(())
+        let mut codes = codes.borrow_mut();
+        target
+            .check(&bytes, &mut codes, |sent| runtime.block_on(answered(&host, &wall, sent)))
+            .map_err(TestCaseError::fail)
     });
     match outcome {
         // The requests reach all stages: some succeed, others fail in each possible way.

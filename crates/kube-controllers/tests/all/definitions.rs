@@ -8,7 +8,6 @@ use api::kubernetes::tables;
 use apimachinery::Resource;
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::meta::ObjectMeta;
-use apimachinery::release::{Release, Releases};
 use apimachinery::schema::{Node, Schema};
 use apimachinery::wire::api_type;
 use kube_controllers::Options;
@@ -51,25 +50,10 @@ static WIDGETS: ResourceInfo = ResourceInfo {
     kind: Widget::KIND,
     plural: Widget::PLURAL,
     singular: "widget",
-    short_names: &[],
-    categories: &[],
     namespaced: true,
-    subresources: &[],
-    columns: &[],
-    field_selectors: &[],
-    heartbeat_fields: &[],
-    read_only: false,
     custom: true,
     schema: Widget::node,
-    fields: &[],
-    attributes: &[],
-    life: apimachinery::catalogue::Life {
-        releases: Releases::ALL,
-        subresources: &[],
-        field_selectors: &[],
-        renamed_fields: &[],
-    },
-    release: Release::UNION,
+    ..ResourceInfo::BASE
 };
 
 #[api_type(no_schema)]

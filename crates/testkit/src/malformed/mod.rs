@@ -14,6 +14,8 @@
 mod body;
 mod query;
 
+use std::collections::BTreeSet;
+
 use apimachinery::catalogue::ResourceInfo;
 use serde_json::Value;
 
@@ -85,7 +87,7 @@ impl DrawnRequest {
     }
 
     /// Formats the request for an error message.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let body = String::from_utf8_lossy(&self.body);
         format!("{} {} {:?}\n{body:?}", self.method, self.path, self.headers)
     }
@@ -110,7 +112,7 @@ const IN_PROTOBUF: [u8; 5] = [0x22, 0, 0x30, 0xf4, 0x03];
 
 /// Returns the text of a response that is a server error of our own; `None` otherwise. Errors of Go's libraries that
 /// have no reason (500; from strategic merge patches, server-side apply, admission) also occur on the real server.
-pub fn fault(code: u16, body: &[u8]) -> Option<String> {
+fn fault(code: u16, body: &[u8]) -> Option<String> {
     if code < 500 {
         return None;
     }
@@ -139,6 +141,9 @@ pub struct Target<'a> {
     /// Encodes bodies in protobuf.
     pub encode: Encode<'a>,
 }
+
+/// Maximum number of requests that are drawn from one series of bytes.
+pub const SERIES: u32 = 4;
 
 /// Names of objects: few, so that requests address the same objects.
 const NAMES: [&str; 8] = ["odd", "odd", "odd-1", "odd-2", "A", "..", "a%2Fb", "%00"];
@@ -208,6 +213,32 @@ impl Target<'_> {
             path = format!("{path}?{query}");
         }
         DrawnRequest { method, path, headers, body }
+    }
+
+    /// Sends the requests that a series of bytes draws, at most [`SERIES`], and adds the codes of their responses. `send`
+    /// returns the code and the body of a response; `None` for a request that HTTP does not allow.
+    ///
+    /// # Errors
+    /// A response is a server error that the real API server does not return: the text of the response, and the request.
+    pub fn check(
+        &self,
+        bytes: &[u8],
+        codes: &mut BTreeSet<u16>,
+        mut send: impl FnMut(&DrawnRequest) -> Option<(u16, Vec<u8>)>,
+    ) -> Result<(), String> {
+        let mut draws = Draws::new(bytes);
+        for _ in 0..SERIES {
+            let request = self.request(&mut draws);
+            let response = send(&request);
+            codes.extend(response.as_ref().map(|(code, _)| *code));
+            if let Some(fault) = response.and_then(|(code, body)| fault(code, &body)) {
+                return Err(format!("{fault}\n{}", request.description()));
+            }
+            if draws.is_over() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

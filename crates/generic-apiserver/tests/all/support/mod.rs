@@ -133,13 +133,8 @@ pub(crate) fn widgets() -> ResourceInfo {
         columns: COLUMNS,
         field_selectors: &[("spec.color", "spec.color")],
         heartbeat_fields: &["status.heartbeat"],
-        read_only: false,
-        custom: false,
         schema: Widget::node,
-        fields: &[],
-        attributes: &[],
-        life: apimachinery::catalogue::Life::default(),
-        release: apimachinery::release::Release::UNION,
+        ..ResourceInfo::BASE
     }
 }
 
@@ -149,27 +144,7 @@ pub(crate) fn row(
     kind: &'static str,
     plural: &'static str,
 ) -> ResourceInfo {
-    ResourceInfo {
-        group,
-        version,
-        kind,
-        plural,
-        singular: "",
-        short_names: &[],
-        categories: &[],
-        namespaced: false,
-        subresources: &[],
-        columns: &[],
-        field_selectors: &[],
-        heartbeat_fields: &[],
-        read_only: false,
-        custom: false,
-        schema: || Node::Raw,
-        fields: &[],
-        attributes: &[],
-        life: apimachinery::catalogue::Life::default(),
-        release: apimachinery::release::Release::UNION,
-    }
+    ResourceInfo { group, version, kind, plural, ..ResourceInfo::BASE }
 }
 
 /// A custom kind, kept as a tree.
