@@ -308,7 +308,7 @@ impl ServerFront {
         }
         self.reach(stamp.head.unwrap_or_default()).await?;
         if path == TOLD_PATH {
-            return Ok(self.told(said.is_some() && request.method() == Method::POST).await);
+            return Ok(self.line_counts(said.is_some() && request.method() == Method::POST).await);
         }
         request.extensions_mut().insert(stamp);
         self.server.call(request).await
@@ -341,15 +341,15 @@ impl ServerFront {
     }
 
     /// Answers the host's request for delivered lines; other clients are refused.
-    async fn told(&self, may: bool) -> Response {
-        let (status, text) = match self.server.told().await {
+    async fn line_counts(&self, may: bool) -> Response {
+        let (status, text) = match self.server.line_counts().await {
             _ if !may => (StatusCode::FORBIDDEN, String::new()),
-            Some((_, told)) => (StatusCode::OK, serde_json::json!(told).to_string()),
+            Some((_, counts)) => (StatusCode::OK, serde_json::json!(counts).to_string()),
             None => (StatusCode::SERVICE_UNAVAILABLE, String::new()),
         };
         let mut response = Response::new(full(text));
         *response.status_mut() = status;
-        if status == StatusCode::OK && self.server.take_told_others() {
+        if status == StatusCode::OK && self.server.take_reached_others() {
             response.headers_mut().insert(TOLD_OTHERS_HEADER, HeaderValue::from_static("true"));
         }
         response

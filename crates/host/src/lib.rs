@@ -272,23 +272,23 @@ impl Host {
         *self.inner.aggregated.lock() = backend;
     }
 
-    /// Requests the line counts of watches from every API server of the landscape (see [`Server::told`]); `None`: one
+    /// Requests the line counts of watches from every API server of the landscape (see [`Server::line_counts`]); `None`: one
     /// cannot reach the log.
-    pub fn told(&self) -> BoxFuture<'_, Option<LineCounts>> {
+    pub fn line_counts(&self) -> BoxFuture<'_, Option<LineCounts>> {
         Box::pin(async move {
-            let own = self.inner.server.told().await;
+            let own = self.inner.server.line_counts().await;
             // The count is complete: the server has followed the log to its head.
             let entries = self.inner.news.entries();
             let theirs = match self.aggregated() {
-                Some(backend) => backend.told(entries).await,
-                None => Watches { told: Some(LineCounts::default()), told_others: false },
+                Some(backend) => backend.line_counts(entries).await,
+                None => Watches { line_counts: Some(LineCounts::default()), reached_others: false },
             };
-            let told_others = self.inner.server.take_told_others() || theirs.told_others;
-            if let Some(clock) = self.inner.clock.get().filter(|_| told_others) {
+            let reached_others = self.inner.server.take_reached_others() || theirs.reached_others;
+            if let Some(clock) = self.inner.clock.get().filter(|_| reached_others) {
                 clock.with(Timekeeper::reached_others);
             }
             let (_, own) = own?;
-            Some(own.and(theirs.told?))
+            Some(own.and(theirs.line_counts?))
         })
     }
 

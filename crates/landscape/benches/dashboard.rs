@@ -164,14 +164,14 @@ fn measure(shoots: u64, entries: u64) -> Result<(), Failure> {
     println!("resident, since the dashboard was opened: {mebibytes:.0} MiB more (promised: 40)");
     drop((browser, landscape));
     for (name, count, until, promised, times) in WHAT_IFS {
-        report.push(what_if(name, count.min(shoots), until, promised, times)?);
+        report.push(assumption(name, count.min(shoots), until, promised, times)?);
     }
     println!("{}", json!({ "shoots": shoots, "entries": head, "pages": report, "mebibytes": mebibytes }));
     Ok(())
 }
 
 /// Measures the forecast of a separate landscape with other dates, different ones for each request: a dragged mark.
-fn what_if(name: &str, shoots: u64, until: &str, promised: f64, times: u64) -> Result<Value, Failure> {
+fn assumption(name: &str, shoots: u64, until: &str, promised: f64, times: u64) -> Result<Value, Failure> {
     let landscape = prepare(shoots, 0)?;
     let browser = Browser::of(&landscape);
     landscape.run(browser.get("forecast"))?;

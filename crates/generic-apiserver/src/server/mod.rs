@@ -141,24 +141,24 @@ impl Server {
     /// Follows the log to its head; returns the revision reached, and the number of lines that were delivered to the
     /// watches of participants (see [`process::participant`]). `None`: the log cannot be reached, or a watch that starts before
     /// the ring is not registered yet.
-    pub fn told(&self) -> BoxFuture<'_, Option<(Revision, LineCounts)>> {
+    pub fn line_counts(&self) -> BoxFuture<'_, Option<(Revision, LineCounts)>> {
         Box::pin(async move {
             self.0.backend.store.fresh().await.ok()?;
-            let (revision, mut told) = self.0.backend.store.told()?;
+            let (revision, mut line_counts) = self.0.backend.store.line_counts()?;
             for delegate in self.0.delegates.all() {
                 delegate.backend.store.fresh().await.ok()?;
-                told = told.and(delegate.backend.store.told()?.1);
+                line_counts = line_counts.and(delegate.backend.store.line_counts()?.1);
             }
-            Some((revision, told))
+            Some((revision, line_counts))
         })
     }
 
     /// Returns true if a change was delivered to a watch of a client that does not participate in landscape time, since
     /// the last call.
-    pub fn take_told_others(&self) -> bool {
+    pub fn take_reached_others(&self) -> bool {
         let behind =
-            self.0.delegates.all().into_iter().filter(|delegate| delegate.backend.store.take_told_others()).count();
-        self.0.backend.store.take_told_others() || behind > 0
+            self.0.delegates.all().into_iter().filter(|delegate| delegate.backend.store.take_reached_others()).count();
+        self.0.backend.store.take_reached_others() || behind > 0
     }
 
     /// Returns an object of a kind that this server folds, as of now; `None`: there is none, or the log cannot be reached.

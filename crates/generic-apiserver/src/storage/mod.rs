@@ -121,7 +121,7 @@ struct State {
     finished: FxHashMap<u64, Arc<Stored>>,
     names: FxHashMap<u64, u64>,
     /// True if a change was delivered to a watch of a client that does not participate in landscape time.
-    told_others: bool,
+    reached_others: bool,
     /// True if watches end as soon as they are opened.
     is_retired: bool,
 }
@@ -196,7 +196,7 @@ impl Store {
                 pending: FxHashMap::default(),
                 finished: FxHashMap::default(),
                 names: FxHashMap::default(),
-                told_others: false,
+                reached_others: false,
                 is_retired: false,
             }),
         }
@@ -417,18 +417,18 @@ impl Store {
 
     /// Returns the revision up to which the log was followed, and the number of lines delivered to each participant's watch.
     /// `None`: the lines of a watch are not known yet, because it starts before the ring.
-    pub(crate) fn told(&self) -> Option<(Revision, LineCounts)> {
+    pub(crate) fn line_counts(&self) -> Option<(Revision, LineCounts)> {
         if self.replays.load(Ordering::SeqCst) > 0 {
             return None;
         }
         let mut state = lock(&self.state);
         let position = state.position;
-        let mut told = LineCounts::default();
+        let mut line_counts = LineCounts::default();
         for collection in &mut state.collections {
             collection.watchers.retain(|watcher| !watcher.is_closed());
-            told.0.extend(collection.watchers.iter().filter_map(|watcher| watcher.told()));
+            line_counts.0.extend(collection.watchers.iter().filter_map(|watcher| watcher.line_counts()));
         }
-        Some((position, told))
+        Some((position, line_counts))
     }
 
     fn apply(&self, entry: &Arc<Entry>) {
@@ -474,7 +474,7 @@ impl Store {
             Event::new(entry.revision, path, known, Some(object))
         };
         let before = collection.ring_bytes;
-        state.told_others |= collection.fan_out(Arc::new(event));
+        state.reached_others |= collection.fan_out(Arc::new(event));
         state.recent = (state.recent + collection.ring_bytes).saturating_sub(before);
         state.forget_oldest(self.recent_bytes);
         if let Some(superseded) = superseded {
@@ -484,8 +484,8 @@ impl Store {
 
     /// Returns true if a change was delivered to a watch of a client that does not participate in landscape time, since
     /// the last call.
-    pub(crate) fn take_told_others(&self) -> bool {
-        std::mem::take(&mut lock(&self.state).told_others)
+    pub(crate) fn take_reached_others(&self) -> bool {
+        std::mem::take(&mut lock(&self.state).reached_others)
     }
 
     /// Notifies the observers of a resource of an object; `None`: it was deleted.
@@ -548,9 +548,9 @@ impl State {
 impl Collection {
     /// Queues a change for the watchers; returns true if one of them does not participate in landscape time.
     fn fan_out(&mut self, event: Arc<Event>) -> bool {
-        let (mut closed, mut told_others) = (false, false);
+        let (mut closed, mut reached_others) = (false, false);
         for watcher in &self.watchers {
-            told_others |= watcher.offer(&event) && !watcher.is_participants();
+            reached_others |= watcher.offer(&event) && !watcher.is_participants();
             closed |= watcher.is_closed();
         }
         if closed {
@@ -563,7 +563,7 @@ impl Collection {
         }
         self.framed += 1;
         self.forget_frames();
-        told_others
+        reached_others
     }
 
     /// Drops the oldest change of the ring; returns its size in bytes.

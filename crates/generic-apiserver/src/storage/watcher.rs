@@ -45,13 +45,13 @@ struct Queue {
     initial: usize,
     closed: bool,
     /// Number of items that were queued so far, each of which is a line of the watch.
-    told: u64,
+    lines: u64,
 }
 
 impl Queue {
     fn add(&mut self, item: Item) {
         self.items.push_back(item);
-        self.told += 1;
+        self.lines += 1;
     }
 }
 
@@ -130,10 +130,10 @@ impl Watcher {
 
     /// Returns the number of a participant's watch, and the number of lines delivered to it. `None`: it is not a
     /// participant's watch, or it has ended.
-    pub(super) fn told(&self) -> Option<(u64, u64)> {
+    pub(super) fn line_counts(&self) -> Option<(u64, u64)> {
         let watch = self.participant?;
         let queue = lock(&self.queue);
-        (!queue.closed).then_some((watch, queue.told))
+        (!queue.closed).then_some((watch, queue.lines))
     }
 
     /// True if the watching client participates in landscape time.
@@ -256,17 +256,17 @@ mod tests {
     fn lines_of_a_participants_watch_are_counted_until_it_ends() {
         let object = Arc::new(Stored::new(&Key::new("a", "/things", "", "t"), Revision(1), Sections::default()));
         let event = Arc::new(Event::new(Revision(1), "a//t".into(), None, Some(object.clone())));
-        assert_eq!(watcher().told(), None, "not a participant's watch");
+        assert_eq!(watcher().line_counts(), None, "not a participant's watch");
         let watcher = watcher().of_participant(7);
-        assert_eq!(watcher.told(), Some((7, 0)));
+        assert_eq!(watcher.line_counts(), Some((7, 0)));
         watcher.initial(&object);
         watcher.synced(Revision(1));
         watcher.offer(&event);
         watcher.bookmark();
-        assert_eq!(watcher.told(), Some((7, 4)));
+        assert_eq!(watcher.line_counts(), Some((7, 4)));
         assert_eq!(read(&watcher), (4, false), "each is a line");
-        assert_eq!(watcher.told(), Some((7, 4)));
+        assert_eq!(watcher.line_counts(), Some((7, 4)));
         watcher.close();
-        assert_eq!(watcher.told(), None, "its participant has to find out");
+        assert_eq!(watcher.line_counts(), None, "its participant has to find out");
     }
 }

@@ -151,7 +151,7 @@ async fn lines_for_participants_are_counted() {
     let path = format!("{WIDGETS}?watch=true&resourceVersion={revision}");
     let mut watch = world.participant_watch(&path).await;
     let mut others = world.watch(&path).await;
-    let told = async || world.server.told().await.expect("the log is open");
+    let told = async || world.server.line_counts().await.expect("the log is open");
     assert_eq!(told().await, (revision, LineCounts([(5, 0)].into())));
     world.create(WIDGETS, "w", json!({})).await;
     world.create(GADGETS, "g", json!({})).await;
@@ -329,7 +329,7 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
         let second = write(two, "PATCH", &own, &second);
         futures::future::join(first, second).await;
         if round % 3 == 0 {
-            world.server.told().await.expect("the log is open");
+            world.server.line_counts().await.expect("the log is open");
         }
         write(two, "DELETE", &own, &Value::Null).await;
         if round % 5 == 4 {
@@ -343,7 +343,7 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
         }
     }
     world.get(GADGETS).await.expect_code(200);
-    let head = world.server.told().await.expect("the log is open").0.0;
+    let head = world.server.line_counts().await.expect("the log is open").0.0;
     push(&mut validator, drain(&mut watch).0);
     push(&mut state_validator, drain(&mut from_state).0);
     let expected = expected(&log).await;
@@ -433,10 +433,10 @@ async fn a_watch_from_the_past_receives_everything_at_its_pace() {
             // Others write meanwhile, and no counts are reported while a watch still has so much to read.
             others += 1_700;
             write(&world.server, "PATCH", &format!("{GADGETS}/g"), &json!({"spec": {"count": count}})).await;
-            assert_eq!(world.server.told().await.is_none(), count < CHANGES - 1_500, "at {count}");
+            assert_eq!(world.server.line_counts().await.is_none(), count < CHANGES - 1_500, "at {count}");
         }
     }
-    let head = world.server.told().await.expect("the log is open").0.0;
+    let head = world.server.line_counts().await.expect("the log is open").0.0;
     let (frames, ended) = drain(&mut watch);
     assert!(!ended);
     for frame in &frames {

@@ -51,7 +51,7 @@ struct State {
     /// Number of times it became unresponsive or was cut off.
     failures: u64,
     is_unresponsive: bool,
-    has_gone: bool,
+    has_ended: bool,
     is_probed: bool,
     /// True while the process runs but is not ready.
     is_unready: bool,
@@ -79,13 +79,13 @@ pub(super) struct Instance {
     is_inside: bool,
     state: watch::Sender<State>,
     /// Latest line counts of its watches, and the state of the groups for which they were reported.
-    told: Mutex<Option<(Moment, LineCounts)>>,
+    line_counts: Mutex<Option<(Moment, LineCounts)>>,
 }
 
 impl Instance {
     pub(super) fn new(name: &str, release: Release, transport: Transport, is_inside: bool) -> Arc<Self> {
-        let (state, told) = (watch::Sender::new(State::default()), Mutex::default());
-        Arc::new(Self { name: name.to_owned(), release, transport, is_inside, state, told })
+        let (state, line_counts) = (watch::Sender::new(State::default()), Mutex::default());
+        Arc::new(Self { name: name.to_owned(), release, transport, is_inside, state, line_counts })
     }
 
     /// True in the process of the host.
@@ -94,14 +94,14 @@ impl Instance {
     }
 
     /// Returns the line counts of the instance's watches, if they were reported for the present state of the groups.
-    pub(super) fn known(&self, now: Moment) -> Option<LineCounts> {
-        let told = self.told.lock();
-        told.as_ref().filter(|(at, _)| *at == now).map(|(_, told)| told.clone())
+    pub(super) fn recorded_line_counts(&self, now: Moment) -> Option<LineCounts> {
+        let line_counts = self.line_counts.lock();
+        line_counts.as_ref().filter(|(at, _)| *at == now).map(|(_, line_counts)| line_counts.clone())
     }
 
     /// Stores the line counts that the instance reported for a state of the groups.
-    pub(super) fn know(&self, at: Moment, told: &LineCounts) {
-        *self.told.lock() = Some((at, told.clone()));
+    pub(super) fn record_line_counts(&self, at: Moment, line_counts: &LineCounts) {
+        *self.line_counts.lock() = Some((at, line_counts.clone()));
     }
 
     /// True if requests to the instance are answered.
@@ -117,13 +117,13 @@ impl Instance {
     }
 
     /// True if the instance is ready for requests.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         !self.state.borrow().is_unready
     }
 
     /// Records whether the instance is ready for requests.
-    pub(super) fn set_asked(&self, is_asked: bool) {
-        self.state.send_modify(|state| state.is_unready = !is_asked);
+    pub(super) fn set_ready(&self, is_ready: bool) {
+        self.state.send_modify(|state| state.is_unready = !is_ready);
     }
 
     /// Records whether a fault blocks all requests to the instance; returns true if that has changed.
@@ -137,7 +137,7 @@ impl Instance {
     }
 
     /// Resolves when the instance becomes unresponsive the next time after this call.
-    pub(super) fn stops_answering(&self) -> BoxFuture<'static, ()> {
+    pub(super) fn until_unresponsive(&self) -> BoxFuture<'static, ()> {
         let mut state = self.state.subscribe();
         let known = self.state.borrow().failures;
         async move {
@@ -150,8 +150,8 @@ impl Instance {
     }
 
     /// Records that the process has ended.
-    pub(super) fn gone(&self) {
-        self.state.send_modify(|state| state.has_gone = true);
+    pub(super) fn set_ended(&self) {
+        self.state.send_modify(|state| state.has_ended = true);
     }
 
     /// Probes the instance after a request that got no answer in time; ends when the instance answers or its process
@@ -161,7 +161,7 @@ impl Instance {
             return;
         }
         let mut state = self.state.subscribe();
-        let gone = async move { state.wait_for(|state| state.has_gone).await };
+        let gone = async move { state.wait_for(|state| state.has_ended).await };
         let judged = async {
             let answered = std::pin::pin!(self.answered(&limit.wall));
             let Either::Right(((), answered)) = select(answered, limit.wall.sleep(limit.time, TimerClass::Work)).await

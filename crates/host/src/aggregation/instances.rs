@@ -129,15 +129,15 @@ impl Instances {
     /// Removes an instance whose process has ended.
     pub fn remove(&self, name: &str) {
         if let Some(instance) = self.all().remove(name) {
-            instance.gone();
+            instance.set_ended();
         }
         self.counted();
     }
 
     /// Sets whether an instance is ready. An instance that is not ready gets no new requests and keeps its watches.
-    pub fn set_asked(&self, name: &str, is_asked: bool) {
+    pub fn set_ready(&self, name: &str, is_ready: bool) {
         if let Some(instance) = self.all().get(name) {
-            instance.set_asked(is_asked);
+            instance.set_ready(is_ready);
         }
         self.counted();
     }
@@ -158,7 +158,7 @@ impl Instances {
     }
 
     fn counted(&self) {
-        let asked: Vec<_> = self.answering().into_iter().filter(|instance| instance.is_asked()).collect();
+        let asked: Vec<_> = self.answering().into_iter().filter(|instance| instance.is_ready()).collect();
         if let Some(oldest) = asked.iter().map(|instance| instance.release).min() {
             *self.0.release.lock() = Some(oldest);
         }
@@ -205,7 +205,7 @@ impl Instances {
     /// is not a component.
     fn in_turn(&self, reads: bool) -> Vec<Arc<Instance>> {
         let mut all = self.answering();
-        all.retain(|instance| instance.is_asked());
+        all.retain(|instance| instance.is_ready());
         if !all.is_empty() {
             let next = if reads { &self.0.next_read } else { &self.0.next };
             let first = next.fetch_add(1, Ordering::Relaxed) % all.len();
@@ -237,7 +237,7 @@ impl Instances {
         }
         let mut failed = None;
         for instance in self.in_turn(reads && user.component.is_none()) {
-            let cut = instance.stops_answering();
+            let cut = instance.until_unresponsive();
             match self.send(&instance, again(&parts, &body)).await {
                 Ok(mut response) => {
                     strip(response.headers_mut());
@@ -260,13 +260,13 @@ impl Instances {
     /// Requests the line counts of the watches of participants from all instances, as of the log's present head.
     /// Instances that reported since the last entry or watch are not queried again. `entries`: number of entries of the
     /// aggregated groups, up to a head of the log that was read before.
-    pub(crate) async fn told(&self, entries: u64) -> Watches {
+    pub(crate) async fn line_counts(&self, entries: u64) -> Watches {
         // Must be read before the log's head.
         let since = Moment { entries, watches: self.0.watches.load(Ordering::SeqCst) };
         let stamp = self.stamp();
         let asked = self.answering().into_iter().map(|instance| async move {
-            if let Some(told) = instance.known(since) {
-                return Some((told, false));
+            if let Some(line_counts) = instance.recorded_line_counts(since) {
+                return Some((line_counts, false));
             }
             let mut request = http::Request::new(full(""));
             *request.method_mut() = Method::POST;
@@ -275,29 +275,29 @@ impl Instances {
             front_proxy::write(request.headers_mut(), &user, &UserDetails::default(), stamp);
             let answer = self.send(&instance, request).await.ok();
             let answer = answer.filter(|response| response.status() == StatusCode::OK)?;
-            let told_others = answer.headers().contains_key(TOLD_OTHERS_HEADER);
+            let reached_others = answer.headers().contains_key(TOLD_OTHERS_HEADER);
             let body = answer.into_body().collect().await.ok()?.to_bytes();
-            let told: LineCounts = serde_json::from_slice(&body).ok()?;
-            instance.know(since, &told);
-            Some((told, told_others))
+            let line_counts: LineCounts = serde_json::from_slice(&body).ok()?;
+            instance.record_line_counts(since, &line_counts);
+            Some((line_counts, reached_others))
         });
         let answers = futures::future::join_all(asked).await;
-        let told_others = answers.iter().flatten().any(|(_, told_others)| *told_others);
-        let told = answers.into_iter().map(|answer| answer.map(|(told, _)| told)).collect::<Option<Vec<_>>>();
-        Watches { told: told.map(|all| all.into_iter().fold(LineCounts::default(), LineCounts::and)), told_others }
+        let reached_others = answers.iter().flatten().any(|(_, reached_others)| *reached_others);
+        let line_counts = answers.into_iter().map(|answer| answer.map(|(line_counts, _)| line_counts)).collect::<Option<Vec<_>>>();
+        Watches { line_counts.map(|all| all.into_iter().fold(LineCounts::default(), LineCounts::and)), reached_others }
     }
 
     /// Sends a request on the host's own tasks, or on the caller's if the instance is in this process; dropping the
     /// future cancels the request. It fails when the instance becomes unresponsive.
     async fn send(&self, instance: &Arc<Instance>, request: Request) -> Result<Response, TransportError> {
         if instance.is_inside() {
-            return match select(instance.transport.send(request), instance.stops_answering()).await {
+            return match select(instance.transport.send(request), instance.until_unresponsive()).await {
                 Either::Left((answered, _)) => answered,
                 Either::Right(_) => Err(TransportError::Broken(format!("{} does not answer", instance.name))),
             };
         }
         let (mut sender, answer) = oneshot::channel();
-        let (asked, instances, lost) = (instance.clone(), self.clone(), instance.stops_answering());
+        let (asked, instances, lost) = (instance.clone(), self.clone(), instance.until_unresponsive());
         self.0.tasks.spawn(async move {
             let mut answered = std::pin::pin!(asked.transport.send(request));
             let mut lost = lost;
@@ -433,7 +433,7 @@ mod tests {
         insert("a", Release(120));
         insert("b", Release(121));
         assert_eq!(instances.release(), Some(Release(120)));
-        instances.set_asked("a", false);
+        instances.set_ready("a", false);
         assert_eq!(instances.release(), Some(Release(121)), "the older one gets no requests any more");
         instances.remove("a");
         instances.remove("b");
@@ -469,24 +469,24 @@ mod tests {
         instances.remove("a");
         assert_eq!(*count.borrow(), 0);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
-        assert_eq!(instances.told(0).await.told, Some(LineCounts::default()), "no watch is open");
+        assert_eq!(instances.line_counts(0).await.line_counts, Some(LineCounts::default()), "no watch is open");
     }
 
     #[tokio::test]
     async fn unready_instance_gets_barrier_requests_only() {
         let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(201), Ok(201), Ok(200), Ok(201)])]);
         let count = instances.count();
-        instances.set_asked("a", false);
+        instances.set_ready("a", false);
         for expected in [201, 201] {
             assert_eq!(call(&instances, Method::GET).await, Ok(expected));
         }
         assert_eq!(*count.borrow(), 1);
-        assert!(instances.told(0).await.told.is_some());
+        assert!(instances.line_counts(0).await.line_counts.is_some());
         assert_eq!(asked.lock().last().map(String::as_str), Some("b POST"));
         assert_eq!(asked.lock().len(), 4);
-        instances.set_asked("b", false);
+        instances.set_ready("b", false);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
-        instances.set_asked("b", true);
+        instances.set_ready("b", true);
         assert_eq!(call(&instances, Method::GET).await, Ok(201));
     }
 
@@ -512,9 +512,9 @@ mod tests {
     #[tokio::test]
     async fn line_counts_are_known_when_all_instances_answered() {
         let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(503), Ok(200)])]);
-        assert_eq!(instances.told(0).await.told, None);
+        assert_eq!(instances.line_counts(0).await.line_counts, None);
         let both = LineCounts([(u64::from(b'a'), 3), (u64::from(b'b'), 3)].into());
-        assert_eq!(instances.told(0).await.told, Some(both));
+        assert_eq!(instances.line_counts(0).await.line_counts, Some(both));
         assert_eq!(*asked.lock(), ["a POST", "b POST", "b POST"], "an instance that has answered is not queried again");
     }
 
@@ -522,7 +522,7 @@ mod tests {
     async fn entry_or_new_watch_causes_another_barrier_request() {
         let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200), Ok(200), Ok(200)])]);
         let ask = async |entries: u64, times: usize| {
-            assert!(instances.told(entries).await.told.is_some());
+            assert!(instances.line_counts(entries).await.line_counts.is_some());
             assert_eq!(asked.lock().len(), times);
         };
         ask(7, 1).await;
@@ -543,8 +543,8 @@ mod tests {
             Box::pin(async move {
                 let _ = is_stopped.wait_for(|stopped| !stopped).await;
                 if !is_watch(request.method(), request.uri()) {
-                    let told = serde_json::to_string(&LineCounts::default()).expect("JSON");
-                    return Ok(Response::new(full(told)));
+                    let line_counts = serde_json::to_string(&LineCounts::default()).expect("JSON");
+                    return Ok(Response::new(full(line_counts)));
                 }
                 let endless =
                     futures::stream::pending::<Result<http_body::Frame<Bytes>, process::transport::BodyError>>();
@@ -595,17 +595,17 @@ mod tests {
         tokio::task::yield_now().await;
         instances.0.next.store(0, Ordering::Relaxed);
         let write = task(Method::POST);
-        let told = tokio::spawn({
+        let line_counts = tokio::spawn({
             let instances = instances.clone();
-            async move { instances.told(0).await.told.is_some() }
+            async move { instances.line_counts(0).await.line_counts.is_some() }
         });
-        pass_until(&wall, || read.is_finished() && write.is_finished() && told.is_finished()).await;
+        pass_until(&wall, || read.is_finished() && write.is_finished() && line_counts.is_finished()).await;
         assert_eq!(wall.now(), DateTime::<Utc>::UNIX_EPOCH + TimeDelta::seconds(10));
         assert_eq!(read.await.expect("no panic"), Ok(200), "the other one answers");
         let broken = TransportError::Broken("a does not answer".to_owned());
         assert_eq!(write.await.expect("no panic"), Err(broken), "it may have happened");
-        assert!(!told.await.expect("no panic"));
-        assert!(instances.told(0).await.told.is_some(), "the barrier no longer waits for the instance");
+        assert!(!line_counts.await.expect("no panic"));
+        assert!(instances.line_counts(0).await.line_counts.is_some(), "the barrier no longer waits for the instance");
         assert!(watched.frame().await.is_none(), "its watches end");
         assert_eq!(*count.borrow(), 1);
         assert_eq!(*reported.lock(), [("a".to_owned(), false)]);

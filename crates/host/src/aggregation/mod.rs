@@ -61,13 +61,13 @@ impl Backend {
     }
 
     /// Line counts of the watches of participants; `entries`: [`News::entries`] as of the log's head.
-    pub(crate) async fn told(&self, entries: u64) -> Watches {
+    pub(crate) async fn line_counts(&self, entries: u64) -> Watches {
         match self {
             Self::Server(server) => {
-                let told = server.told().await.map(|(_, told)| told);
-                Watches { told, told_others: server.take_told_others() }
+                let line_counts = server.line_counts().await.map(|(_, line_counts)| line_counts);
+                Watches { line_counts, reached_others: server.take_reached_others() }
             }
-            Self::Instances(instances) => instances.told(entries).await,
+            Self::Instances(instances) => instances.line_counts(entries).await,
         }
     }
 }
@@ -76,9 +76,9 @@ impl Backend {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Watches {
     /// Line counts of the watches of participants; `None`: one of the API servers did not report.
-    pub(crate) told: Option<LineCounts>,
+    pub(crate) line_counts: Option<LineCounts>,
     /// True if a watch of a client without part in landscape time was sent a change since the last query.
-    pub(crate) told_others: bool,
+    pub(crate) reached_others: bool,
 }
 
 /// Part of a path that is forwarded to the aggregated server.

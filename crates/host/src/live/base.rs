@@ -149,7 +149,7 @@ fn barriers(host: &Arc<OnceLock<Host>>, quiescence: Option<Quiescence>) -> Barri
             if let Some(quiescence) = quiescence {
                 quiescence.reached().await;
             }
-            host?.told().await
+            host?.line_counts().await
         })
     })
 }

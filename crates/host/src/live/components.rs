@@ -108,13 +108,13 @@ impl Live {
         before: Before,
         inside: Option<Inside>,
     ) -> io::Result<()> {
-        let (holding, asked) = (self.client.clock.clone(), self.client.instances.clone());
+        let (holding, instances) = (self.client.clock.clone(), self.client.instances.clone());
         let options = kubelet::Options {
             launch,
             listener,
             faults: self.host.faults().clone(),
-            asked: Arc::new(move |pod, is_asked| {
-                asked.set_asked(&child::participant(&pod.cluster, &pod.name), is_asked);
+            readiness_listener: Arc::new(move |pod, is_ready| {
+                instances.set_ready(&child::participant(&pod.cluster, &pod.name), is_ready);
             }),
             hold: Arc::new(move |name, holds| {
                 holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name, wall) });

@@ -66,7 +66,7 @@ fn violations_name_the_path_of_the_field() {
         422,
         "ConfigMap \"m\" is invalid: data: Forbidden: field is immutable when `immutable` is set",
     );
-    refused(&world, "POST", &format!("{PODS}/nobody/exec"), Value::Null, 404, "pods \"nobody\" not found");
+    refused(&world, "POST", &format!("{PODS}/missing/exec"), Value::Null, 404, "pods \"missing\" not found");
     world.ask("POST", PODS, pod("p", "1"));
     refused(
         &world,
@@ -401,8 +401,8 @@ fn debug_containers_are_added_through_their_subresource() {
     refused(&world, "PATCH", &path, json!({"spec": {"ephemeralContainers": [one("other")]}}), 422, text);
     let mut bad = one("busybox");
     bad["name"] = json!("second");
-    bad["targetContainerName"] = json!("nobody");
-    let text = "Pod \"p\" is invalid: spec.ephemeralContainers[1].targetContainerName: Not found: \"nobody\"";
+    bad["targetContainerName"] = json!("missing");
+    let text = "Pod \"p\" is invalid: spec.ephemeralContainers[1].targetContainerName: Not found: \"missing\"";
     let path_of = |body: &Value| body["spec"]["ephemeralContainers"].as_array().map(Vec::len);
     let (code, found) = world.send("PATCH", &path, json!({"spec": {"ephemeralContainers": [bad]}}));
     let message = found["message"].as_str().unwrap_or_default().replace("[0]", "[1]");

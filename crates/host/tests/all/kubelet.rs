@@ -86,7 +86,7 @@ impl Kubelet {
                 ears.lock().push(ready.map(|served| served.ready.clone()));
                 Box::pin(std::future::ready(()))
             }),
-            asked: Arc::new(|_, _| {}),
+            readiness_listener: Arc::new(|_, _| {}),
             faults: Faults::default(),
             hold: Arc::new(move |name, holds| {
                 clock.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name, wall) });

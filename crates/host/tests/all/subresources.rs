@@ -101,7 +101,7 @@ async fn a_token_is_valid_until_expiry_or_its_accounts_deletion() {
     assert_eq!(world.who(token, "runtime", 0).await, None);
 
     for (name, spec, code, message) in [
-        ("nobody", json!({}), 404, "serviceaccounts \"nobody\" not found"),
+        ("missing", json!({}), 404, "serviceaccounts \"missing\" not found"),
         (
             "robot",
             json!({ "expirationSeconds": 599 }),

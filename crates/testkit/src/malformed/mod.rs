@@ -260,7 +260,7 @@ mod tests {
         let tree: Value = serde_json::from_slice(&simplest.body).expect("JSON");
         assert_eq!((&tree["kind"], &tree["metadata"]["name"]), (&"Shoot".into(), &"odd".into()));
         let bytes: Vec<u8> = (0..4000_u32).map(|number| u8::try_from(number * 7919 % 251).unwrap_or(0)).collect();
-        let told = |bytes: &[u8]| target.request(&mut Draws::new(bytes)).told();
+        let told = |bytes: &[u8]| target.request(&mut Draws::new(bytes)).description();
         assert_eq!(told(&bytes), told(&bytes));
         assert_ne!(told(&bytes), told(&bytes[1..]));
     }

@@ -186,11 +186,11 @@ impl Life<'_> {
         let mut patience: Option<clock::Sleep> = None;
         let mut killed = false;
         loop {
-            let is_asked = patience.is_some();
+            let is_stop_requested = patience.is_some();
             let news = tokio::select! {
                 biased;
                 news = process.news() => news,
-                () = self.stop.requested(), if !is_asked => {
+                () = self.stop.requested(), if !is_stop_requested => {
                     process.stop();
                     let grace = TimeDelta::from_std(GRACE).unwrap_or_default();
                     patience = Some(self.kubelet.context.wall.sleep(grace, TimerClass::Calendar));
@@ -203,7 +203,7 @@ impl Life<'_> {
                     }
                     continue;
                 }
-                () = async { if let Some(patience) = &mut patience { patience.await } }, if is_asked => {
+                () = async { if let Some(patience) = &mut patience { patience.await } }, if is_stop_requested => {
                     process.kill();
                     killed = true;
                     // It was killed; only its end is awaited.
@@ -219,7 +219,7 @@ impl Life<'_> {
                 Ok(News::Line(line)) => self.kubelet.options.logs.line(self.key, &line),
                 Ok(News::Ready(served)) => {
                     (self.kubelet.options.listener)(self.key, &self.pod, Some(&served)).await;
-                    (self.kubelet.options.asked)(self.key, self.unready.is_none());
+                    (self.kubelet.options.readiness_listener)(self.key, self.unready.is_none());
                     self.write(&State::Ready(started_at)).await;
                     self.release();
                 }
@@ -231,7 +231,7 @@ impl Life<'_> {
                     self.write(&state).await;
                 }
                 Ok(News::Unready(unready)) => {
-                    (self.kubelet.options.asked)(self.key, unready.is_none());
+                    (self.kubelet.options.readiness_listener)(self.key, unready.is_none());
                     self.unready = unready;
                     let state = self.state.clone();
                     self.write(&state).await;
@@ -242,7 +242,7 @@ impl Life<'_> {
                         None => status::End::Code(exit.code().unwrap_or_default()),
                     };
                     let has_said = self.kubelet.options.logs.has_lines(self.key);
-                    let words = status::end_words(end, is_asked, killed, has_said);
+                    let words = status::end_words(end, is_stop_requested, killed, has_said);
                     return self.ended(started_at, Some(exit), words, pid);
                 }
                 Err(error) => {
@@ -272,7 +272,7 @@ impl Life<'_> {
         let (pod, why) = (self.key, last_lines.lines().last().unwrap_or_default());
         if self.stop.is_requested && exit_code == 0 {
             let why = if self.stop.shutdown.is_requested() { "the kubelet stops" } else { "the pod is deleted" };
-            tracing::info!(%pod, process, why, "a process has ended as it was asked to");
+            tracing::info!(%pod, process, why, "a process has ended on request");
         } else {
             tracing::warn!(%pod, process, exit_code, signal, why, "a process has ended");
         }

@@ -190,7 +190,7 @@ pub struct Options {
     /// Called when a process is ready, and when it has ended.
     pub listener: Listener,
     /// Called when a ready process accepts requests, or no longer does.
-    pub asked: ReadinessListener,
+    pub readiness_listener: ReadinessListener,
     /// Faults that end processes.
     pub faults: Faults,
     /// Holds landscape time while a process starts.

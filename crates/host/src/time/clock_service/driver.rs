@@ -60,10 +60,10 @@ impl ClockService {
             }
             match decision {
                 Decision::Barrier { number, .. } => {
-                    if let Some(told) = (self.0.barriers)().await {
+                    if let Some(line_counts) = (self.0.barriers)().await {
                         let wall = self.0.wall.now();
                         let mut state = self.0.state();
-                        state.keeper.barrier_stands(number, told, wall);
+                        state.keeper.barrier_stands(number, line_counts, wall);
                         state.ask();
                     } else {
                         self.0.wall.sleep(BARRIER_AGAIN, TimerClass::Work).await;

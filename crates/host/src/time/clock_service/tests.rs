@@ -71,7 +71,7 @@ async fn a_grant_is_sent_once_after_entries_are_durable() {
         durable.send_replace(Gate::Open);
         others_run().await;
         let number = if rejoins {
-            assert!(second.as_mut().now_or_never().is_none(), "{name}: it was told this instant when it joined");
+            assert!(second.as_mut().now_or_never().is_none(), "{name}: its join returned this instant");
             granted
         } else {
             let Some(Ok(Some(Answer::Grant(grant)))) = second.as_mut().now_or_never() else { panic!("no grant") };

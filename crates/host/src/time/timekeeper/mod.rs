@@ -311,7 +311,7 @@ impl Timekeeper {
             return Report::Overtaken;
         }
         participant.idle = Some(idle);
-        let owes_barrier = self.barrier.told.is_some() && !self.barrier.is_seen_by(participant);
+        let owes_barrier = self.barrier.line_counts.is_some() && !self.barrier.is_seen_by(participant);
         if participant.has_carried_out() && !owes_barrier {
             participant.owes_since = None;
         }
@@ -327,20 +327,20 @@ impl Timekeeper {
     /// Line counts that a participant has yet to read up to the barrier; `None`: it has read all lines.
     pub fn unread(&self, name: &str) -> Option<LineCounts> {
         let watching = &self.participants.get(name)?.idle.as_ref()?.watching;
-        let unread = self.barrier.told.as_ref()?.unread(watching);
+        let unread = self.barrier.line_counts.as_ref()?.unread(watching);
         (!unread.0.is_empty()).then_some(unread)
     }
 
     /// Invalidates the barrier: a participant opened a watch, which its earlier reports do not cover.
     pub fn disturb(&mut self) {
-        self.barrier.told = None;
+        self.barrier.line_counts = None;
         self.barrier.at = None;
     }
 
     /// Completes the barrier with this number: every API server has reported its line counts.
-    pub fn barrier_stands(&mut self, number: u64, told: LineCounts, wall: Instant) {
+    pub fn barrier_stands(&mut self, number: u64, line_counts: LineCounts, wall: Instant) {
         if number == self.barrier.number && self.barrier.at.is_some() {
-            self.barrier.told = Some(told);
+            self.barrier.line_counts = Some(line_counts);
             let now = self.patience.at(wall);
             for participant in self.participants.values_mut() {
                 if !self.barrier.is_seen_by(participant) {
@@ -428,10 +428,10 @@ impl Timekeeper {
         }
         if self.barrier.at != Some(head) {
             let number = self.barrier.number + 1;
-            self.barrier = Barrier { number, at: Some(head), told: None };
+            self.barrier = Barrier { number, at: Some(head), line_counts: None };
             return Decision::Barrier { number, at: head };
         }
-        if self.barrier.told.is_none() || !self.participants.values().all(|p| self.barrier.is_seen_by(p)) {
+        if self.barrier.line_counts.is_none() || !self.participants.values().all(|p| self.barrier.is_seen_by(p)) {
             return Decision::Wait { until: None };
         }
         let lived = self.patience.at(wall);

@@ -28,14 +28,14 @@ pub(super) struct Barrier {
     pub(super) number: u64,
     pub(super) at: Option<Revision>,
     /// Line counts of the API servers; `None`: they have not all reported.
-    pub(super) told: Option<LineCounts>,
+    pub(super) line_counts: Option<LineCounts>,
 }
 
 impl Barrier {
     /// True if the barrier is complete and the participant has read all lines before it.
     pub(super) fn is_seen_by(&self, participant: &Participant) -> bool {
-        let (Some(told), Some(idle)) = (&self.told, &participant.idle) else { return false };
-        told.is_read(&idle.watching)
+        let (Some(line_counts), Some(idle)) = (&self.line_counts, &participant.idle) else { return false };
+        line_counts.is_read(&idle.watching)
     }
 }
 

@@ -59,7 +59,7 @@ impl Toy {
 }
 
 /// Line counts of API servers that sent one line per barrier to the watches of these toys.
-fn told(toys: &[Toy], barrier: u64) -> LineCounts {
+fn line_counts(toys: &[Toy], barrier: u64) -> LineCounts {
     LineCounts(toys.iter().map(|toy| (toy.watch(), barrier)).collect())
 }
 
@@ -70,7 +70,7 @@ fn drive(keeper: &mut Timekeeper, toys: &mut [Toy], now: Instant) -> (Decision, 
         match keeper.decide(HEAD, now) {
             Decision::Barrier { number, .. } => {
                 barrier = number;
-                keeper.barrier_stands(number, told(toys, number), now);
+                keeper.barrier_stands(number, line_counts(toys, number), now);
                 for toy in &mut *toys {
                     keeper.report(toy.name, toy.idle(keeper.grants, barrier));
                 }
@@ -243,13 +243,13 @@ fn time_stands_while_a_participant_works_or_lags_behind() {
     assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Barrier { number: 1, at: HEAD });
     let waiting = Decision::Wait { until: None };
     assert_eq!(keeper.decide(HEAD, wall(0)), waiting, "the API servers have not answered");
-    keeper.barrier_stands(1, told(&toys, 1), wall(0));
+    keeper.barrier_stands(1, line_counts(&toys, 1), wall(0));
     assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: Some(wall(1000)) }, "it has not seen it");
     assert_eq!(keeper.waits_for(wall(0)).participants, ["a"]);
     keeper.report("a", toys[0].idle(0, 1));
     // Its last action was a write: the log's head has changed.
     let Decision::Barrier { number, .. } = keeper.decide(Revision(11), wall(0)) else { panic!("again") };
-    keeper.barrier_stands(number, told(&toys, number), wall(0));
+    keeper.barrier_stands(number, line_counts(&toys, number), wall(0));
     keeper.report("a", toys[0].idle(0, 2));
     let Decision::Grant { grant, to } = keeper.decide(Revision(11), wall(0)) else { panic!("time moves") };
     assert_eq!((grant.number, to), (1, vec!["a".to_owned()]));
@@ -277,10 +277,10 @@ fn a_dial_reader_without_timers_gets_no_grant() {
 #[test]
 fn all_lines_of_watches_are_read_before_time_moves() {
     let pairs = |pairs: &[(u64, u64)]| pairs.iter().copied().collect();
-    let told = || LineCounts(pairs(&[(1, 0), (2, 4), (3, 7)]));
+    let line_counts = || LineCounts(pairs(&[(1, 0), (2, 4), (3, 7)]));
     for (read, unread, moves, what) in [
         (&[][..], &[][..], true, "no watch"),
-        (&[(1, 0)], &[], true, "nothing was told"),
+        (&[(1, 0)], &[], true, "no line was sent"),
         (&[(2, 4), (3, 9)], &[], true, "all has been read, and more"),
         (&[(2, 3)], &[(2, 4)], false, "a line is on the way"),
         (&[(2, 4), (3, 0)], &[(3, 7)], false, "those of another watch are"),
@@ -291,9 +291,9 @@ fn all_lines_of_watches_are_read_before_time_moves() {
         keeper.report("a", Idle { watching: Watching(pairs(read)), next: Some(at(5)), ..Idle::default() });
         let Decision::Barrier { number: 1, .. } = keeper.decide(HEAD, wall(0)) else { panic!("{what}") };
         assert_eq!(keeper.unread("a"), None, "{what}: no report was requested yet");
-        keeper.barrier_stands(1, told(), wall(0));
+        keeper.barrier_stands(1, line_counts(), wall(0));
         assert_eq!(keeper.waits_for(wall(0)).participants.is_empty(), moves, "{what}");
-        assert_eq!(keeper.unread("a").map(|told| told.0).unwrap_or_default(), pairs(unread), "{what}");
+        assert_eq!(keeper.unread("a").map(|line_counts| line_counts.0).unwrap_or_default(), pairs(unread), "{what}");
         let decision = keeper.decide(HEAD, wall(0));
         assert_eq!(matches!(decision, Decision::Grant { .. }), moves, "{what}: {decision:?}");
     }
@@ -566,7 +566,7 @@ fn a_command_gives_others_time_after_each_step() {
     let mut keeper = joined(Mode::Stepped, &mut toys);
     keeper.advance(at(10), TimeDelta::seconds(2), wall(0)).expect("nothing is at work");
     let Decision::Barrier { number, .. } = keeper.decide(HEAD, wall(0)) else { panic!("a barrier first") };
-    keeper.barrier_stands(number, told(&toys, number), wall(0));
+    keeper.barrier_stands(number, line_counts(&toys, number), wall(0));
     keeper.report("a", toys[0].idle(0, number));
     keeper.reached_others(wall(100));
     assert_eq!(keeper.decide(HEAD, wall(100)), Decision::Wait { until: Some(wall(1100)) });
@@ -590,7 +590,7 @@ fn a_command_that_is_halted_ends_where_time_stands() {
         let decision = keeper.decide(HEAD, wall(0));
         match decision {
             Decision::Barrier { number, .. } => {
-                keeper.barrier_stands(number, told(&toys, number), wall(0));
+                keeper.barrier_stands(number, line_counts(&toys, number), wall(0));
                 keeper.report("a", toys[0].idle(keeper.grants, number));
             }
             Decision::Grant { grant, to } if to == ["a"] => {

@@ -50,7 +50,7 @@ impl Timekeeper {
 
     /// Records that there is something to decide, since a report or a command has arrived.
     pub fn call(&mut self, wall: Instant) {
-        let asks_servers = self.barrier.at.is_some() && self.barrier.told.is_none();
+        let asks_servers = self.barrier.at.is_some() && self.barrier.line_counts.is_none();
         let due = &mut self.next_decision.due;
         // No decision can be made before the API servers have reported.
         if !asks_servers {
@@ -63,7 +63,7 @@ impl Timekeeper {
     pub fn is_settled(&self, head: Revision) -> bool {
         let lags =
             self.participants.values().any(|participant| self.lags(participant)) || self.awaited_outage().is_some();
-        !lags && self.barrier.told.is_some() && self.barrier.at == Some(head)
+        !lags && self.barrier.line_counts.is_some() && self.barrier.at == Some(head)
     }
 
     /// Obstacles that keep time from moving.
@@ -82,7 +82,7 @@ impl Timekeeper {
 
     /// True if a participant works, or has not yet seen the barrier.
     fn lags(&self, participant: &Participant) -> bool {
-        !participant.has_carried_out() || (self.barrier.told.is_some() && !self.barrier.is_seen_by(participant))
+        !participant.has_carried_out() || (self.barrier.line_counts.is_some() && !self.barrier.is_seen_by(participant))
     }
 }
 

@@ -105,7 +105,7 @@ impl World {
         let door = slot.clone();
         let barriers: Barriers = Arc::new(move || {
             let host = door.get().cloned();
-            Box::pin(async move { host?.told().await })
+            Box::pin(async move { host?.line_counts().await })
         });
         let clock = ClockService::start(start(), mode, wall.clone(), log.clone(), barriers, &tasks);
         let foundation = Foundation {
