@@ -66,7 +66,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         .region("components", "Components", components(view, &deployments, &pods))
         .region("seeds", "Seeds", seeds_region(view, &seeds, &installed, shoots))
         .region("rules", "Rules about versions", matrix(view, &fleet))
-        .region("beside", "Versions that may run with these gardener-apiservers", beside(view, &fleet));
+        .region("beside", "Versions that may run with these gardener-apiservers", allowed_versions(view, &fleet));
     let warnings = warnings(view, &fleet);
     if !warnings.is_empty() {
         page = page.region(
@@ -243,7 +243,7 @@ fn matrix(view: &View, fleet: &Fleet) -> Markup {
     }
 }
 
-fn beside(view: &View, fleet: &Fleet) -> Markup {
+fn allowed_versions(view: &View, fleet: &Fleet) -> Markup {
     let own = fleet.landscape.instances.iter().filter(|one| one.component == Component::Apiserver);
     let mut versions: Vec<GardenerVersion> = own.filter_map(|one| GardenerVersion::parse(&one.version)).collect();
     versions.sort();

@@ -177,7 +177,7 @@ async fn measure(size: &Size) -> Result<(), Failure> {
     if let Some(program) = std::env::var_os(real::PROGRAM) {
         let sandbox = Sandbox::new(&binaries()?, &folder);
         sandbox.terrarium(&["up"]);
-        if let Err(failure) = real::beside(&mut report, &sandbox, &folder, Path::new(&program), lasts).await {
+        if let Err(failure) = real::compare(&mut report, &sandbox, &folder, Path::new(&program), lasts).await {
             report.failed("real", "compared with a real gardener-apiserver", &failure);
         }
     }

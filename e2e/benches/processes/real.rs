@@ -89,7 +89,7 @@ impl Drop for GardenerApiserver {
 }
 
 /// Sends the same requests to a new landscape and to the real one, load by load in turn.
-pub(crate) async fn beside(
+pub(crate) async fn compare(
     report: &mut Report,
     sandbox: &Sandbox,
     folder: &Path,
@@ -107,7 +107,11 @@ pub(crate) async fn beside(
         for one in both {
             rates.push(load::run(clients, lasts, |name| one.create_internal_secret("garden", name, &value)).await?);
         }
-        report.beside(&format!("Create{clients}"), &format!("create of an InternalSecret, {clients} clients"), &rates);
+        report.comparison(
+            &format!("Create{clients}"),
+            &format!("create of an InternalSecret, {clients} clients"),
+            &rates,
+        );
     }
     // An object for each client.
     let path = |name: &str| format!("{}/own-{}", internal_secrets("garden"), client_of(name));
@@ -122,8 +126,8 @@ pub(crate) async fn beside(
         };
         patches.push(load::run(READERS, lasts, patch).await?);
     }
-    report.beside("Get16", "GET of an own one, 16 clients", &gets);
-    report.beside("Patch16", "PATCH of an own one, 16 clients", &patches);
+    report.comparison("Get16", "GET of an own object, 16 clients", &gets);
+    report.comparison("Patch16", "PATCH of an own object, 16 clients", &patches);
 
     let mut lists = Vec::new();
     for one in both {
@@ -152,7 +156,7 @@ pub(crate) async fn beside(
 
 impl Report {
     /// Reports the same load on a landscape and on the real one.
-    fn beside(&mut self, key: &str, what: &str, rates: &[Latencies]) {
+    fn comparison(&mut self, key: &str, what: &str, rates: &[Latencies]) {
         let [ours, theirs] = rates else { return };
         let ratio = ours.per_second / theirs.per_second.max(f64::MIN_POSITIVE);
         let text = format!(

@@ -283,8 +283,12 @@ impl Instances {
         });
         let answers = futures::future::join_all(asked).await;
         let reached_others = answers.iter().flatten().any(|(_, reached_others)| *reached_others);
-        let line_counts = answers.into_iter().map(|answer| answer.map(|(line_counts, _)| line_counts)).collect::<Option<Vec<_>>>();
-        Watches { line_counts.map(|all| all.into_iter().fold(LineCounts::default(), LineCounts::and)), reached_others }
+        let line_counts =
+            answers.into_iter().map(|answer| answer.map(|(line_counts, _)| line_counts)).collect::<Option<Vec<_>>>();
+        Watches {
+            line_counts: line_counts.map(|all| all.into_iter().fold(LineCounts::default(), LineCounts::and)),
+            reached_others,
+        }
     }
 
     /// Sends a request on the host's own tasks, or on the caller's if the instance is in this process; dropping the

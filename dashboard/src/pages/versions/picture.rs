@@ -131,7 +131,7 @@ pub(super) fn draw(id: &str, subject: &str, changes: &[Change], at: Moment, user
                             }
                             @let length = 8 * i64::try_from(state.len()).unwrap_or(0);
                             // After the line of the present, and after the diamond at the end of the previous band.
-                            @let begin = beside(left, x(now), length);
+                            @let begin = next_to(left, x(now), length);
                             @let begin = if band.state == State::Expired { begin.max(left + 8) } else { begin };
                             @if right - begin > length {
                                 text.inband x=(begin + 5) y=(y + 13) { (state) }
@@ -161,7 +161,7 @@ pub(super) fn draw(id: &str, subject: &str, changes: &[Change], at: Moment, user
 
 /// Returns the start of a text that should begin at a place, so that a mark is not drawn across its `length`: the place, or the
 /// mark.
-fn beside(place: i64, mark: i64, length: i64) -> i64 {
+fn next_to(place: i64, mark: i64, length: i64) -> i64 {
     if (place..place + length).contains(&mark) { mark } else { place }
 }
 
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_text_begins_behind_the_mark_that_would_cross_it() {
         for (place, mark, begin) in [(10, 5, 10), (10, 10, 10), (10, 12, 12), (10, 59, 59), (10, 60, 10)] {
-            assert_eq!(beside(place, mark, 50), begin, "{place} {mark}");
+            assert_eq!(next_to(place, mark, 50), begin, "{place} {mark}");
         }
     }
 
