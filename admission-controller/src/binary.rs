@@ -116,5 +116,5 @@ async fn first_time(context: &Context) -> Result<DateTime<Utc>, String> {
 async fn landscape_time(context: &Context) -> Result<DateTime<Utc>, String> {
     let clocks = Api::<api::terrarium::Clock>::all(context, cluster::RUNTIME);
     let clock = clocks.get(CLOCK_NAME).await.map_err(|error| format!("cannot read the clock: {error}"))?;
-    clock.status.now.map(|now| now.0).ok_or_else(|| "the clock does not say what time it is".to_owned())
+    clock.status.now.map(|now| now.0).ok_or_else(|| "the clock's status has no time".to_owned())
 }

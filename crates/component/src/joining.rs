@@ -335,7 +335,7 @@ impl Watched {
                 Ok(Some(last_line)) => return Exit { code: 0, last_line },
                 Ok(None) => {}
                 Err(error) if error.status().is_some_and(|status| status.code == 401) => {
-                    let last_line = "error: the host was restarted, and does not know this process".to_owned();
+                    let last_line = "error: the host was restarted, and has no registration of this process".to_owned();
                     return Exit { code: 1, last_line };
                 }
                 Err(_) => wall.sleep(AGAIN, TimerClass::Work).await,

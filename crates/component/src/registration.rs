@@ -184,7 +184,7 @@ async fn raise(context: &Context, instance: &Instance) {
         match namespaces.update(&stored, &new).await {
             // Another process has written at the same time.
             Err(error) if error.is_conflict() => {}
-            Err(error) => return tracing::warn!(%error, "cannot remember the version that runs"),
+            Err(error) => return tracing::warn!(%error, "cannot record the running version"),
             Ok(_) => return,
         }
     }

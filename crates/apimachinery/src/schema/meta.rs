@@ -76,7 +76,7 @@ object!(
         empty("resourceVersion", 6, Node::String, "Opaque version of the object; set by the server."),
         empty("generation", 7, LONG, "Counter of the desired state; set by the server."),
         Field { emit: Emit::Always, ..empty("creationTimestamp", 8, Node::Time, "When the object was created.") },
-        pointer("deletionTimestamp", 9, Node::Time, "When the object is to be gone; set by the server."),
+        pointer("deletionTimestamp", 9, Node::Time, "Time of the object's deletion; set by the server."),
         pointer("deletionGracePeriodSeconds", 10, LONG, "Seconds the object may take to go away."),
         empty("labels", 11, map(), "Keys and values by which objects are selected."),
         empty("annotations", 12, map(), "Keys and values that tools keep with the object."),

@@ -83,7 +83,7 @@ const PROVIDER_SETTINGS: &[Setting] = &[
     Setting {
         name: CODE,
         is_required: false,
-        meaning: "code of the provider's error, which says when it is tried again [default: Internal]",
+        meaning: "code of the provider's error, which determines the next attempt [default: Internal]",
         values: &PROVIDER_CODES,
     },
     Setting { name: MESSAGE, is_required: false, meaning: "text of the error", values: &[] },
@@ -126,7 +126,7 @@ pub(super) const KINDS: [Kind; 15] = [
             Setting {
                 name: STATUS,
                 is_required: false,
-                meaning: "its status [default: False for Ready, else True]; Ready=Unknown: the kubelet is gone",
+                meaning: "its status [default: False for Ready, else True]; Ready=Unknown: the kubelet does not report",
                 values: &["True", "False", "Unknown"],
             },
         ],
@@ -152,7 +152,7 @@ pub(super) const KINDS: [Kind; 15] = [
     lasting(
         QUOTA_EXCEEDED,
         "the provider refuses to create a VM (ResourceExhausted) while there are so many",
-        &[Setting { name: MAX, is_required: true, meaning: "how many VMs there may be", values: &[] }],
+        &[Setting { name: MAX, is_required: true, meaning: "maximum number of VMs", values: &[] }],
     ),
     lasting(PROVIDER_OUTAGE, "the provider neither creates nor deletes VMs (Unavailable)", &[]),
     counted(

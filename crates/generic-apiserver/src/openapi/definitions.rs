@@ -158,7 +158,7 @@ impl Definitions {
     /// Returns the name of a patch.
     pub(super) fn patch(&mut self) -> String {
         let name = format!("{META}.Patch");
-        let schema = json!({ "type": "object", "description": "A patch in the form that its media type says." });
+        let schema = json!({ "type": "object", "description": "A patch in the form of its media type." });
         self.schemas.insert(name.clone(), schema);
         name
     }
@@ -444,13 +444,13 @@ fn scale(metadata: &Value) -> Value {
     let number = |text: &str| json!({ "type": "integer", "format": "int32", "description": text });
     json!({
         "type": "object",
-        "description": "How many replicas a resource has and wants.",
+        "description": "Present and desired number of a resource's replicas.",
         "properties": {
             "metadata": metadata,
             "spec": {
                 "type": "object",
-                "description": "What is wanted.",
-                "properties": { "replicas": number("Wanted number of replicas.") },
+                "description": "Desired state.",
+                "properties": { "replicas": number("Desired number of replicas.") },
             },
             "status": {
                 "type": "object",

@@ -408,7 +408,7 @@ impl Store {
                 };
                 // A concurrent change of an object of a deleted cluster makes the append fail; a later call deletes the object.
                 if let Err(error) = self.log.append(append).await {
-                    tracing::warn!(%error, name = %object.name, "cannot remove an object of a cluster that is gone");
+                    tracing::warn!(%error, name = %object.name, "cannot remove an object of a deleted cluster");
                 }
             }
         }

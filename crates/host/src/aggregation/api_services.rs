@@ -88,7 +88,7 @@ impl ApiServices {
             if known != Some(now) {
                 known = Some(now);
                 if let Err(error) = self.keep_once().await {
-                    tracing::warn!(%error, "cannot say whether the aggregated groups are available");
+                    tracing::warn!(%error, "cannot write the availability of the aggregated groups");
                     known = None;
                 }
             }

@@ -173,7 +173,7 @@ impl Mount {
         if state.facts.dashboard.as_ref() != Some(&pages) {
             state.facts.dashboard = Some(pages.clone());
             if let Err(failure) = self.directory.write_facts(&state.facts) {
-                process::child::say(&format!("warning: where the pages are is not kept: {failure}"));
+                process::child::say(&format!("warning: the address of the pages is not stored: {failure}"));
             }
         }
         Ok(pages)

@@ -48,7 +48,7 @@ pub(super) fn descriptors() -> Finding {
 pub(super) fn kubectl() -> Finding {
     let remedy = "https://kubernetes.io/docs/tasks/tools, or use `terrarium get`";
     let Ok(output) = Command::new("kubectl").args(["version", "--client", "-o", "json"]).output() else {
-        return Finding::warning("kubectl", "there is none on the PATH", remedy);
+        return Finding::warning("kubectl", "kubectl is not on the PATH", remedy);
     };
     let version: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let version = &version["clientVersion"];
@@ -66,7 +66,7 @@ pub(super) fn kubectl() -> Finding {
 /// Checks the free space on the disk, and the duration of a safe write.
 pub(super) fn disk(folder: &Path) -> Finding {
     let free = rustix::fs::statvfs(folder).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
-    let Ok(free) = free else { return Finding::warning("disk", "how much room is left is not known", "") };
+    let Ok(free) = free else { return Finding::warning("disk", "the free space of the disk is unknown", "") };
     let room = format!("{} free", size(free));
     let took = match fdatasync(folder) {
         Ok(took) => took,
