@@ -75,7 +75,7 @@ impl RequestedPage<'_> {
         };
         Refusal {
             code: StatusCode::BAD_REQUEST,
-            title: "That is no moment".to_owned(),
+            title: "That is not an instant".to_owned(),
             body: html! {
                 p { (why) }
                 (field("at-revision", "A revision", "1042"))

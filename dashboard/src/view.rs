@@ -345,7 +345,7 @@ async fn send(
     });
     let request = request
         .body(process::transport::full(body.unwrap_or_default()))
-        .map_err(|error| Error::Decode(format!("`{path}` is no path of an API server: {error}")))?;
+        .map_err(|error| Error::Decode(format!("`{path}` is not a path of an API server: {error}")))?;
     let response = transport.send(request).await?;
     let code = response.status();
     let body = response.into_body().collect().await.map_err(|error| Error::Decode(error.to_string()))?.to_bytes();

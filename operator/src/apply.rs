@@ -106,6 +106,6 @@ pub(crate) fn overrides(map: Option<&ConfigMap>) -> Result<Value, String> {
     if tree.is_object() || tree.is_null() {
         Ok(tree)
     } else {
-        Err(format!("ConfigMap {name}, key {CONFIGURATION_KEY}: it is no mapping"))
+        Err(format!("ConfigMap {name}, key {CONFIGURATION_KEY}: it is not a mapping"))
     }
 }

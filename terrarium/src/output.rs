@@ -109,7 +109,7 @@ impl Output {
         Self { data: std::io::stdout(), notes: notes().clone(), has_items: false }
     }
 
-    /// Width of the terminal that shows the data, in columns; None: it is no terminal.
+    /// Width of the terminal that shows the data, in columns; None: it is not a terminal.
     pub(crate) fn columns(&self) -> Option<usize> {
         terminal_size::terminal_size_of(&self.data).map(|(width, _)| usize::from(width.0))
     }

@@ -84,7 +84,7 @@ async fn open(
     let mut request = http::Request::new(Body::default());
     *request.method_mut() = method;
     *request.uri_mut() =
-        path.parse().map_err(|error| Error::Decode(format!("`{path}` is no path of an API server: {error}")))?;
+        path.parse().map_err(|error| Error::Decode(format!("`{path}` is not a path of an API server: {error}")))?;
     let headers = request.headers_mut();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     let agent = format!("{}/{}", context.identity.component, context.identity.version);

@@ -273,7 +273,7 @@ pub fn assignment() -> Result<(Assignment, oneshot::Receiver<()>), String> {
         return Err("standard input ended before the assignment: this program is started by `terrarium up`".to_owned());
     }
     let assignment =
-        serde_json::from_str(&line).map_err(|error| format!("the first line is no assignment: {error}"))?;
+        serde_json::from_str(&line).map_err(|error| format!("the first line is not an assignment: {error}"))?;
     let (ended, end) = oneshot::channel();
     std::thread::Builder::new()
         .name("standard-input".to_owned())

@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
                     let line = span.start.line();
                     match self.node(event, span, depth)?.content {
                         Content::Scalar(text) => (text, line, false),
-                        _ => return Err(Error::at(line, "a key is no text")),
+                        _ => return Err(Error::at(line, "a key is not a text")),
                     }
                 }
             };

@@ -41,7 +41,7 @@ fn read(view: &View, form: &Fields) -> Result<Fault, String> {
     let kind = form.text("kind");
     let number = |name: &str| match form.text(name) {
         "" => Ok(None),
-        text => text.parse::<i32>().map(Some).map_err(|_| format!("{name}: `{text}` is no whole number")),
+        text => text.parse::<i32>().map(Some).map_err(|_| format!("{name}: `{text}` is not a whole number")),
     };
     let shoot = match form.text("shoot") {
         "" => None,

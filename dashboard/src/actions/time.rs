@@ -114,7 +114,7 @@ pub(super) async fn mode(view: &View, form: &Fields) -> Result<Outcome, Refusal>
         "" => None,
         text => match text.parse::<f64>() {
             Ok(rate) => Some(rate),
-            Err(_) => return Ok(said(&format!("rate: `{text}` is no number"))),
+            Err(_) => return Ok(said(&format!("rate: `{text}` is not a number"))),
         },
     };
     let answer = view.patch(OBJECT, &json!({ "spec": { "mode": form.text("mode"), "rate": rate } })).await;

@@ -111,7 +111,7 @@ async fn a_filter_that_cannot_be_read_filters_by_the_rest() {
     let stage = Stage::new(landscape().with(SHOOTS, &[shoot("a", "1.26.4"), shoot("b", "1.27.1")]));
     for (filter, said) in [
         ("version:1.27+%22open", "a quotation mark has no end"),
-        ("colour:red+version:1.27", "`colour:` is no key: use one of project, seed"),
+        ("colour:red+version:1.27", "`colour:` is not a key: use one of project, seed"),
         ("forced:soon+version:1.27", "`forced:soon` needs a length of time"),
     ] {
         let answer = stage.get(&format!("/dashboard/clusters?filter={filter}")).await;

@@ -34,7 +34,7 @@ fn a_landscape_is_not_started_where_it_cannot_be() {
     refused(&sandbox, &["up", "--data-dir", &file.to_string_lossy()], 2, &["cannot be a landscape's directory"]);
     assert_eq!(fs::read_to_string(&file).expect("untouched"), "mine");
 
-    refused(&sandbox, &["up", "--landscape", "No Name"], 2, &["`No Name` is no name for a landscape"]);
+    refused(&sandbox, &["up", "--landscape", "No Name"], 2, &["`No Name` is not a name for a landscape"]);
     refused(&sandbox, &["up", "--log", "memory", "--history", "1GiB"], 2, &["keeps a number of entries, no size"]);
     let unsupported = "Gardener v1.120.0 does not support Kubernetes version 1.20.3";
     refused(

@@ -168,7 +168,7 @@ fn a_component_inside_becomes_a_process_by_its_annotation() {
     // The pod reports an invalid value, and the previous instance continues.
     annotate("gardener-scheduler", r#""thread""#);
     until_pods(&sandbox, "role=gardener-scheduler", |pods| {
-        let said = |pod: &Value| pod["status"].to_string().contains("is no form: expected process");
+        let said = |pod: &Value| pod["status"].to_string().contains("is not a form: expected process");
         pods.iter().any(said) && pods.iter().any(|pod| container(pod)["ready"] == true)
     });
     for deployment in ["gardener-scheduler", "gardener-apiserver"] {

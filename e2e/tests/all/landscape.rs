@@ -275,7 +275,7 @@ fn other_demos_have_their_steps() {
     in_order(&text, &["there is no demo `hibernate`", "the nearest is `hibernation`"]);
     let (code, text) = sandbox.terrarium_refused(&["up", "--demo", "--step"]);
     assert_eq!(code, 2);
-    in_order(&text, &["--step waits for Enter, and standard input is no terminal", "--pace"]);
+    in_order(&text, &["--step waits for Enter, and standard input is not a terminal", "--pace"]);
     assert!(!sandbox.directory().exists(), "nothing was begun");
 
     let story = |name: &str, parts: &[&str]| {

@@ -83,7 +83,7 @@ impl Which {
             && !name.ends_with('-');
         if !is_label {
             return Err(Failure::input(
-                format!("`{name}` is no name for a landscape"),
+                format!("`{name}` is not a name for a landscape"),
                 "use lower case letters, digits and `-`, at most 40",
             ));
         }

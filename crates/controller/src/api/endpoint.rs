@@ -440,7 +440,7 @@ impl Frames {
                 Ok(Frame::Bookmark(bookmark.metadata.resource_version))
             }
             "ERROR" => Err(Error::Api(Box::new(decode::read(object)?))),
-            other => Err(Error::Decode(format!("`{other}` is no type of a watch event"))),
+            other => Err(Error::Decode(format!("`{other}` is not a type of a watch event"))),
         }
     }
 }

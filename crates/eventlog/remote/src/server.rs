@@ -99,7 +99,7 @@ impl Server {
             let text = parameter(query, name).unwrap_or_default();
             let number = text
                 .parse()
-                .map_err(|_| Failure::Plain(StatusCode::BAD_REQUEST, format!("`{name}` is no revision: `{text}`")));
+                .map_err(|_| Failure::Plain(StatusCode::BAD_REQUEST, format!("`{name}` is not a revision: `{text}`")));
             number.map(Revision)
         };
         let cluster = parameter(query, "cluster");

@@ -272,9 +272,9 @@ fn bad_requests_get_a_clear_answer() {
             ("GET", "/log/v1/nothing", 404, "no such path\n"),
             ("GET", "/somewhere/else", 404, "no such path\n"),
             ("PUT", "/log/v1/append", 405, "no such method\n"),
-            ("GET", "/log/v1/watch?from=x", 400, "`from` is no revision: `x`\n"),
-            ("GET", "/log/v1/entries?from=0", 400, "`to` is no revision: ``\n"),
-            ("GET", "/log/v1/state?at=-1", 400, "`at` is no revision: `-1`\n"),
+            ("GET", "/log/v1/watch?from=x", 400, "`from` is not a revision: `x`\n"),
+            ("GET", "/log/v1/entries?from=0", 400, "`to` is not a revision: ``\n"),
+            ("GET", "/log/v1/state?at=-1", 400, "`at` is not a revision: `-1`\n"),
             ("POST", "/log/v1/append", 400, "the stored change does not fit the object it is for\n"),
         ];
         for (method, uri, status, text) in cases {

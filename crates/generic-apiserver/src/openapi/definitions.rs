@@ -404,7 +404,7 @@ fn status(metadata: &Value) -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
     json!({
         "type": "object",
-        "description": "How a request ended, where the answer is no object.",
+        "description": "Outcome of a request whose response is not an object.",
         "properties": {
             "metadata": metadata,
             "status": text("Success or Failure."),

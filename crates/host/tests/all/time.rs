@@ -235,7 +235,7 @@ async fn reports_are_lines_and_nonsense_ends_them() {
     assert_eq!(send("reports", idle(1)).await, (200, not_joined.to_owned()));
     assert_eq!(send("join", "nonsense".to_owned()).await, (400, "this joins nothing".to_owned()));
     assert_eq!(send("join", "{}".to_owned()).await.0, 200);
-    let no_report = "{\"refused\":\"this is no report\"}\n";
+    let no_report = "{\"refused\":\"this is not a report\"}\n";
     for nonsense in ["nonsense\n".to_owned(), "[]\n{}\n".to_owned(), "x".repeat((1 << 20) + 1)] {
         assert_eq!(send("reports", nonsense).await, (200, no_report.to_owned()));
     }

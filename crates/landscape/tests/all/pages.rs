@@ -295,7 +295,7 @@ fn faults_are_injected_and_cleared_by_forms() {
     assert_eq!(refused.code, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.text);
     assert!(refused.text.contains("422 Invalid") && refused.text.contains("value=\"lost\""), "{}", refused.text);
     let wrong = browser.post(&audited, page, "fault-inject", "kind=task-fails&times=twice");
-    assert!(wrong.text.contains("times: `twice` is no whole number"), "{}", wrong.text);
+    assert!(wrong.text.contains("times: `twice` is not a whole number"), "{}", wrong.text);
     let cleared = browser.post(&audited, "faults", "fault-clear", "all=true");
     assert_eq!(cleared.code, StatusCode::SEE_OTHER);
     assert!(browser.get(&audited, "faults").text.contains("No faults."));

@@ -70,7 +70,7 @@ impl Filter {
             Some(key) => match KEYS.iter().find(|known| known.eq_ignore_ascii_case(key)) {
                 Some(known) => Some(*known),
                 None => {
-                    self.complaints.push(format!("`{key}:` is no key: use one of {}", KEYS.join(", ")));
+                    self.complaints.push(format!("`{key}:` is not a key: use one of {}", KEYS.join(", ")));
                     return;
                 }
             },

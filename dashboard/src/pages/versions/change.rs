@@ -122,7 +122,7 @@ impl<'a> RequestedChange<'a> {
                 versions.remove(place);
             }
             (_, Some(place)) => {
-                let entry = versions[place].as_object_mut().ok_or("the version is no object")?;
+                let entry = versions[place].as_object_mut().ok_or("the version is not an object")?;
                 self.apply_stages(entry)?;
                 match self.classification {
                     "none" => {
@@ -220,9 +220,9 @@ impl<'a> RequestedChange<'a> {
 /// Reads `deprecated@2026-10-01` or `expired@none`.
 fn stage(text: &str, now: DateTime<Utc>) -> Result<(&str, Option<DateTime<Utc>>), String> {
     let (class, start) =
-        text.split_once('@').ok_or_else(|| format!("`{text}` is no stage with a start: use deprecated@2026-10-01"))?;
+        text.split_once('@').ok_or_else(|| format!("`{text}` is not a stage with a start: use deprecated@2026-10-01"))?;
     if place(class).is_none() {
-        return Err(format!("`{class}` is no stage: use preview, supported, deprecated or expired"));
+        return Err(format!("`{class}` is not a stage: use preview, supported, deprecated or expired"));
     }
     match start {
         "none" => Ok((class, None)),

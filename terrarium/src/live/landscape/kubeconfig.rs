@@ -168,7 +168,7 @@ pub(crate) fn current(files: &[PathBuf]) -> Option<String> {
 /// Checks, before a landscape is started, that its contexts can be merged into a file.
 ///
 /// # Errors
-/// The file is no kubeconfig, cannot be written, or has contexts of another landscape with this name.
+/// The file is not a kubeconfig, cannot be written, or has contexts of another landscape with this name.
 pub(crate) fn check(path: &Path, landscape: &str, directory: &Path) -> Result<(), Failure> {
     let mut file = read(path)?;
     let contexts = entries(&mut file, "contexts");
@@ -349,7 +349,7 @@ fn entries<'a>(file: &'a mut Map<String, Value>, list: &str) -> &'a mut Vec<Valu
 fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
     // A device or a pipe may have no end.
     if fs::metadata(path).is_ok_and(|file| !file.is_file()) && place_of(path).is_some() {
-        return Err(unreadable(path, "it is no regular file"));
+        return Err(unreadable(path, "it is not a regular file"));
     }
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -365,7 +365,7 @@ fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
             None => Ok(file),
             Some(why) => Err(unreadable(path, &why)),
         },
-        Ok(_) => Err(unreadable(path, "it is no mapping")),
+        Ok(_) => Err(unreadable(path, "it is not a mapping")),
         Err(error) => Err(unreadable(path, &error.to_string())),
     }
 }
@@ -376,23 +376,23 @@ fn unlike(file: &Map<String, Value>) -> Option<String> {
     let is_text = |value: &Value| value.is_null() || value.is_string();
     let is_map = |value: &Value| value.is_null() || value.is_object();
     if file.get("current-context").is_some_and(|name| !is_text(name)) {
-        return Some("current-context is no text".to_owned());
+        return Some("current-context is not a text".to_owned());
     }
     LISTS.into_iter().find_map(|(list, field)| {
         let entries = match file.get(list)? {
             Value::Null => return None,
             Value::Array(entries) => entries,
-            _ => return Some(format!("{list} is no list")),
+            _ => return Some(format!("{list} is not a list")),
         };
         entries.iter().enumerate().find_map(|(index, entry)| {
             let place = format!("{list}[{index}]");
             let of = |name: &str| entry.get(name).unwrap_or(&Value::Null);
             if !is_map(entry) {
-                Some(format!("{place} is no mapping"))
+                Some(format!("{place} is not a mapping"))
             } else if !is_text(of("name")) {
-                Some(format!("{place}.name is no text"))
+                Some(format!("{place}.name is not a text"))
             } else if !is_map(of(field)) {
-                Some(format!("{place}.{field} is no mapping"))
+                Some(format!("{place}.{field} is not a mapping"))
             } else {
                 None
             }
@@ -401,7 +401,7 @@ fn unlike(file: &Map<String, Value>) -> Option<String> {
 }
 
 fn unreadable(path: &Path, why: &str) -> Failure {
-    Failure::input(format!("{} is no kubeconfig: {why}", path.display()), OTHER_FILE)
+    Failure::input(format!("{} is not a kubeconfig: {why}", path.display()), OTHER_FILE)
 }
 
 const OTHER_FILE: &str = "name another file with --kubeconfig, or none with --kubeconfig ''";
@@ -564,16 +564,16 @@ mod tests {
         for (text, why) in [
             ("clusters: 5\n", Some("clusters is no list")),
             ("users: hello\n", Some("users is no list")),
-            ("contexts: [{name: a}, 5]\n", Some("contexts[1] is no mapping")),
-            ("contexts: [{name: 5}]\n", Some("contexts[0].name is no text")),
-            ("clusters: [{name: a, cluster: x}]\n", Some("clusters[0].cluster is no mapping")),
-            ("users: [{name: a, user: []}]\n", Some("users[0].user is no mapping")),
-            ("current-context: [a]\n", Some("current-context is no text")),
+            ("contexts: [{name: a}, 5]\n", Some("contexts[1] is not a mapping")),
+            ("contexts: [{name: 5}]\n", Some("contexts[0].name is not a text")),
+            ("clusters: [{name: a, cluster: x}]\n", Some("clusters[0].cluster is not a mapping")),
+            ("users: [{name: a, user: []}]\n", Some("users[0].user is not a mapping")),
+            ("current-context: [a]\n", Some("current-context is not a text")),
             ("clusters:\nusers: []\ncontexts: [{name: a}]\ncurrent-context:\n", None),
         ] {
             fs::write(&path, text).expect("ours");
             let found = check(&path, "a", &folder).map_err(|failure| failure.to_string());
-            let expected = why.map_or(Ok(()), |why| Err(format!("{} is no kubeconfig: {why}", path.display())));
+            let expected = why.map_or(Ok(()), |why| Err(format!("{} is not a kubeconfig: {why}", path.display())));
             assert_eq!(found, expected, "{text}");
             let merged = merge(&path, &config("terrarium-a"), false, &[]).map(drop);
             assert_eq!(merged.map_err(|failure| failure.exit_code()), why.map_or(Ok(()), |_| Err(2)), "{text}");
@@ -596,7 +596,7 @@ mod tests {
         fs::write(folder.join("file"), "contexts: []\n").expect("ours");
         for path in ["/dev/full".into(), "/dev/zero".into(), folder.clone(), linked("full", Path::new("/dev/full"))] {
             let refused = check(&path, "a", &folder).expect_err("refused");
-            let what = format!("{} is no kubeconfig: it is no regular file", path.display());
+            let what = format!("{} is not a kubeconfig: it is not a regular file", path.display());
             assert_eq!((refused.to_string(), refused.exit_code(), refused.hint()), (what, 2, OTHER_FILE));
             assert!(contexts(&path).is_err() && current(std::slice::from_ref(&path)).is_none(), "{}", path.display());
         }

@@ -602,7 +602,7 @@ fn is_process(pod: &Pod) -> Result<bool, String> {
         None => Ok(false),
         Some("process") => Ok(true),
         Some(other) => {
-            Err(format!("annotation {}: {other:?} is no form: expected process", annotation::COMPONENT_FORM))
+            Err(format!("annotation {}: {other:?} is not a form: expected process", annotation::COMPONENT_FORM))
         }
     }
 }
@@ -699,7 +699,7 @@ mod tests {
         };
         assert_eq!((asked(None), asked(Some("process"))), (Ok(false), Ok(true)));
         for other in ["", "inside", "Process"] {
-            let expected = format!("annotation terrarium.dev/form: {other:?} is no form: expected process");
+            let expected = format!("annotation terrarium.dev/form: {other:?} is not a form: expected process");
             assert_eq!(asked(Some(other)), Err(expected));
         }
     }

@@ -414,7 +414,7 @@ fn impossible_choices_have_a_reason() {
     };
     let offered = profile("1.31.1 1.31.x", "1.0.0", "minor");
     assert_eq!(told(&shoot("1.31.1", "1.0.0", false), &offered), [None, None]);
-    let no_version = |version: &str| Some(format!("`{version}` is no version, so nothing can be compared with it"));
+    let no_version = |version: &str| Some(format!("`{version}` is not a version, so nothing can be compared with it"));
     assert_eq!(told(&shoot("1.31.2", "1.0.0", false), &offered), [no_version("1.31.x"), None]);
     let mut given = shoot("abc", "1.0.0", false);
     "other".clone_into(&mut given.spec.provider.workers[0].machine.image.get_or_insert_default().name);

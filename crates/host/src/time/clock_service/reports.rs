@@ -16,7 +16,7 @@ use process::{Body, Response};
 
 use super::{ClockService, NotJoined};
 
-const NO_REPORT: &str = "this is no report";
+const NO_REPORT: &str = "this is not a report";
 /// Maximum size of a report in bytes; a report has at most some twenty bytes per watch.
 const LONGEST: usize = 1 << 20;
 

@@ -171,10 +171,10 @@ impl Question {
         }
         let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '%', '?', '#', ',', '=', ' ']);
         if let Some(name) = parts.iter().flat_map(|part| &part.names).find(|name| !is_name(name)) {
-            return Err(Failure::input(format!("`{name}` is no name of an object"), ""));
+            return Err(Failure::input(format!("`{name}` is not a name of an object"), ""));
         }
         if !is_name(&self.namespace) {
-            return Err(Failure::input(format!("`{}` is no name of a namespace", self.namespace), ""));
+            return Err(Failure::input(format!("`{}` is not a name of a namespace", self.namespace), ""));
         }
         if by_name && (self.selector.is_some() || self.field_selector.is_some()) {
             return Err(Failure::input("objects are chosen by name or by a selector, not by both", ""));

@@ -255,7 +255,7 @@ impl Target {
             (text, Some(Node::String | Node::Duration | Node::Quantity | Node::Time)) => json!(text),
             (text, None) => json!(text),
             (text, Some(_)) => yaml::from_str(text)
-                .map_err(|error| Failure::input(format!("{key}: `{text}` is no value: {error}"), ""))?,
+                .map_err(|error| Failure::input(format!("{key}: `{text}` is not a value: {error}"), ""))?,
         };
         put(tree, key, value);
         Ok(())
@@ -470,7 +470,7 @@ pub(in crate::live) fn flags_to_tree(args: &[String]) -> Value {
 /// Converts a tree back to arguments.
 fn tree_to_flags(tree: &Value) -> Result<Vec<String>, String> {
     let mut args = Vec::new();
-    for (name, value) in tree.as_object().ok_or("the configuration is no mapping")? {
+    for (name, value) in tree.as_object().ok_or("the configuration is not a mapping")? {
         if name == "featureGates" {
             let gates = value.as_object().into_iter().flatten();
             let gates: Vec<String> = gates.map(|(name, on)| format!("{name}={on}")).collect();

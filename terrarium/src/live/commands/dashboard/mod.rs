@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if let Some(host) = &arguments.host
         && !mount::is_loopback(host)
     {
-        let what = format!("`{host}` is no name of the loopback device");
+        let what = format!("`{host}` is not a name of the loopback device");
         return Err(Failure::input(what, "use 127.0.0.1, [::1], localhost, or a name that ends in .localhost"));
     }
     let asked = LinkRequest {

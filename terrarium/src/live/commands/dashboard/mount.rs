@@ -137,7 +137,7 @@ impl Mount {
         let PagesFile { name, port } = self.open(asked.port).await?;
         let host = asked.host.unwrap_or_else(|| format!("{name}.localhost"));
         if !is_loopback(&host) {
-            return Err((StatusCode::BAD_REQUEST, format!("`{host}` is no name of the loopback device")));
+            return Err((StatusCode::BAD_REQUEST, format!("`{host}` is not a name of the loopback device")));
         }
         self.dashboard.add_name(&format!("{host}:{port}"));
         let user = asked.user.map_or_else(administrator, |name| {

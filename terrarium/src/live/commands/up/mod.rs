@@ -213,7 +213,7 @@ impl Arguments {
             None if std::io::stdin().is_terminal() => Ok(Pace::Step),
             None => {
                 let hint = "use --pace D, or run it in a terminal";
-                Err(Failure::input("--step waits for Enter, and standard input is no terminal", hint))
+                Err(Failure::input("--step waits for Enter, and standard input is not a terminal", hint))
             }
         }
     }

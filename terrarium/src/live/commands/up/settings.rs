@@ -155,7 +155,7 @@ impl Settings {
         let lines = match tree {
             Value::Null => return Ok(Self::default()),
             Value::Object(lines) => lines,
-            _ => return Err("the file is no mapping".to_owned()),
+            _ => return Err("the file is not a mapping".to_owned()),
         };
         let mut read = Self::default();
         for (key, value) in lines {
@@ -207,7 +207,7 @@ fn scalar(key: &str, value: &Value) -> Result<String, String> {
             Err(format!("{key}: YAML reads it as the number {number}: put it in quotes"))
         }
         Value::Number(number) => Ok(number.to_string()),
-        _ => Err(format!("{key}: the value is no text, number, or truth value")),
+        _ => Err(format!("{key}: the value is not a text, number, or truth value")),
     }
 }
 
@@ -225,7 +225,7 @@ fn refusal(key: &str, error: &clap::Error) -> String {
         (ErrorKind::ArgumentConflict, _) => format!("{key}: there is more than one value"),
         _ => match error.source() {
             Some(source) => format!("{key}: {source}"),
-            None => format!("{key}: `{value}` is no value for it"),
+            None => format!("{key}: `{value}` is not a value for it"),
         },
     }
 }
@@ -295,8 +295,8 @@ mod tests {
             ("gardener-version: newst\n", "gardener-version: `newst` is neither `newest`"),
             ("gardener-version: ''\n", "gardener-version: `` is neither `newest`"),
             ("operator: maybe\n", "operator: `maybe` is none of true, false"),
-            ("port: {}\n", "port: the value is no text, number, or truth value"),
-            ("- seeds\n", "the file is no mapping"),
+            ("port: {}\n", "port: the value is not a text, number, or truth value"),
+            ("- seeds\n", "the file is not a mapping"),
             // Flags of `up` outside of these settings.
             ("ephemeral: true\n", "unknown field `ephemeral`"),
             ("help: true\n", "unknown field `help`"),
