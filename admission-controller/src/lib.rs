@@ -44,7 +44,7 @@ const CLUSTER: &str = "garden";
 /// The fields of `admissioncontroller.config.gardener.cloud/v1alpha1` that have an effect here.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// `server.resourceAdmissionConfiguration`
+    /// Setting `server.resourceAdmissionConfiguration`.
     pub resource_admission: Option<rules::ResourceAdmission>,
 }
 

@@ -90,14 +90,14 @@ fn recorder(context: &Context, controller: &str) -> Recorder {
 pub struct Config {
     /// Maximum number of objects that each controller reconciles concurrently.
     pub concurrent_syncs: usize,
-    /// `controllers.shootMaintenance`
+    /// Setting `controllers.shootMaintenance`.
     pub shoot_maintenance: Restarters,
     /// Feature gate `DisableNginxIngressInShoot`: maintenance disables the addon.
     pub disable_nginx_ingress_in_shoot: bool,
     /// `controllers.shootHibernation.triggerDeadlineDuration`: time for which a missed activation of a schedule is
     /// still executed.
     pub shoot_hibernation_deadline: TimeDelta,
-    /// `controllers.shootRetry`
+    /// Setting `controllers.shootRetry`.
     pub shoot_retry: RetryPeriods,
     /// Time for which conditions `ExtensionsReady` and `BackupBucketsReady` are `Progressing` before they fail.
     pub seed_threshold: TimeDelta,

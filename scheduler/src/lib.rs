@@ -34,7 +34,7 @@ use serde_json::json;
 /// The fields of `scheduler.config.gardener.cloud/v1alpha1` that have an effect here.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `schedulers.shoot.candidateDeterminationStrategy`
+    /// Setting `schedulers.shoot.candidateDeterminationStrategy`.
     pub strategy: Strategy,
     /// `schedulers.shoot.concurrentSyncs`: maximum number of Shoots that are reconciled concurrently.
     pub concurrent_syncs: usize,

@@ -48,7 +48,7 @@ const METADATA: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=met
 enum Source {
     /// Landscapes of this user.
     Landscapes,
-    /// `shoot/PROJECT/NAME`.
+    /// Shoots as `shoot/PROJECT/NAME`.
     Shoots,
     /// `window`, and Shoots with `=`.
     Goals,
@@ -230,7 +230,7 @@ fn landscapes(which: &Which) -> Vec<String> {
 /// Question to a running landscape.
 #[derive(Clone, Copy, Debug)]
 enum Question {
-    /// `shoot/PROJECT/NAME`.
+    /// Shoots as `shoot/PROJECT/NAME`.
     Shoots,
     /// `seed/NAME`, then Shoots.
     Clusters,

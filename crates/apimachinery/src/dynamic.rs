@@ -16,7 +16,7 @@ use crate::wire;
 /// Fields are served in alphabetical order, metadata in Go's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DynamicObject {
-    /// `group/version`.
+    /// API version, `group/version`.
     pub api_version: String,
     /// `kind` of the object, as its definition names it.
     pub kind: String,

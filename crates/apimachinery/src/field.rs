@@ -47,25 +47,25 @@ impl fmt::Display for Path {
 /// Kind of a [`FieldError`]; its wire name is the cause's `reason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorType {
-    /// `FieldValueNotFound`
+    /// Error type `FieldValueNotFound`.
     NotFound,
-    /// `FieldValueRequired`
+    /// Error type `FieldValueRequired`.
     Required,
-    /// `FieldValueDuplicate`
+    /// Error type `FieldValueDuplicate`.
     Duplicate,
-    /// `FieldValueInvalid`
+    /// Error type `FieldValueInvalid`.
     Invalid,
-    /// `FieldValueNotSupported`
+    /// Error type `FieldValueNotSupported`.
     NotSupported,
-    /// `FieldValueForbidden`
+    /// Error type `FieldValueForbidden`.
     Forbidden,
-    /// `FieldValueTooLong`
+    /// Error type `FieldValueTooLong`.
     TooLong,
-    /// `FieldValueTooMany`
+    /// Error type `FieldValueTooMany`.
     TooMany,
-    /// `InternalError`
+    /// Error type `InternalError`.
     Internal,
-    /// `FieldValueTypeInvalid`
+    /// Error type `FieldValueTypeInvalid`.
     TypeInvalid,
 }
 
@@ -99,7 +99,7 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// `path: Required value: detail`.
+    /// Creates the error `path: Required value: detail`.
     pub fn required(path: &Path, detail: &str) -> Self {
         Self::detailed(ErrorType::Required, path, "Required value".to_owned(), detail)
     }
@@ -116,33 +116,33 @@ impl FieldError {
         Self::detailed(ErrorType::NotSupported, path, format!("Unsupported value: {}", render(value)), &detail)
     }
 
-    /// `path: Forbidden: detail`.
+    /// Creates the error `path: Forbidden: detail`.
     pub fn forbidden(path: &Path, detail: &str) -> Self {
         Self::detailed(ErrorType::Forbidden, path, "Forbidden".to_owned(), detail)
     }
 
-    /// `path: Duplicate value: VALUE`.
+    /// Creates the error `path: Duplicate value: VALUE`.
     pub fn duplicate(path: &Path, value: impl serde::Serialize) -> Self {
         Self::detailed(ErrorType::Duplicate, path, format!("Duplicate value: {}", render(value)), "")
     }
 
-    /// `path: Not found: VALUE`.
+    /// Creates the error `path: Not found: VALUE`.
     pub fn not_found(path: &Path, value: impl serde::Serialize) -> Self {
         Self::detailed(ErrorType::NotFound, path, format!("Not found: {}", render(value)), "")
     }
 
-    /// `path: Too long: may not be more than N bytes`.
+    /// Creates the error `path: Too long: may not be more than N bytes`.
     pub fn too_long(path: &Path, max: usize) -> Self {
         Self::detailed(ErrorType::TooLong, path, "Too long".to_owned(), &format!("may not be more than {max} bytes"))
     }
 
-    /// `path: Too many: N: must have at most M items`.
+    /// Creates the error `path: Too many: N: must have at most M items`.
     pub fn too_many(path: &Path, actual: usize, max: usize) -> Self {
         let detail = format!("must have at most {max} items");
         Self::detailed(ErrorType::TooMany, path, format!("Too many: {actual}"), &detail)
     }
 
-    /// `path: Internal error: detail`.
+    /// Creates the error `path: Internal error: detail`.
     pub fn internal(path: &Path, detail: &str) -> Self {
         Self::detailed(ErrorType::Internal, path, "Internal error".to_owned(), detail)
     }

@@ -17,7 +17,7 @@ impl Release {
     pub const UNION: Self = Self(u16::MAX);
 }
 
-/// `v1.120`
+/// Formats the release as `v1.120`.
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "v1.{}", self.0)

@@ -35,7 +35,7 @@ const UNMANAGED: &str = "unmanaged";
 /// A domain for DNS records, and its provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
-    /// `example.com`
+    /// Domain, `example.com`.
     pub domain: String,
     /// Type of the DNS provider.
     pub provider: String,

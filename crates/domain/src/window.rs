@@ -75,7 +75,7 @@ impl TimeOfDay {
     }
 }
 
-/// `HH:MM:SS`.
+/// Formats the time as `HH:MM:SS`.
 impl fmt::Display for TimeOfDay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:02}:{:02}:{:02}", self.0 / 3600, self.0 / 60 % 60, self.0 % 60)

@@ -22,13 +22,13 @@ pub struct ExtensionInfo {
 pub enum Kinds {
     /// `Infrastructure`, `ControlPlane`, `Worker`, `BackupBucket`, `BackupEntry`, `Bastion`.
     Provider,
-    /// `DNSRecord`
+    /// Kind `DNSRecord`.
     DnsRecord,
-    /// `Network`
+    /// Kind `Network`.
     Network,
-    /// `OperatingSystemConfig`
+    /// Kind `OperatingSystemConfig`.
     OperatingSystemConfig,
-    /// `ContainerRuntime`
+    /// Kind `ContainerRuntime`.
     ContainerRuntime,
     /// `Extension`, which also works for Shoots without workers.
     Extension,

@@ -211,7 +211,7 @@ fn based(text: &str) -> Option<(u32, &str)> {
     (!digits.is_empty() && digits.chars().all(|digit| digit.is_digit(base))).then_some((base, digits))
 }
 
-/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+/// True if a text matches `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
 fn is_float(text: &str) -> bool {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);

@@ -30,9 +30,9 @@ const SHOOTS_OF_A_PROJECT: u64 = 20;
 /// Format of the manifests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
-    /// `kubectl get -o yaml`
+    /// Output of `kubectl get -o yaml`.
     YamlList,
-    /// `kubectl get -o json`
+    /// Output of `kubectl get -o json`.
     JsonList,
     /// Separate documents, as users keep them in files.
     YamlDocuments,

@@ -24,7 +24,7 @@ pub struct Configuration {
     pub retry_duration: TimeDelta,
     /// `controllers.shootCare.syncPeriod`: minimum time between two health checks of a Shoot.
     pub care_period: TimeDelta,
-    /// `controllers.shootCare.conditionThresholds`
+    /// Setting `controllers.shootCare.conditionThresholds`.
     pub thresholds: Thresholds,
     /// `controllers.managedSeed.syncJitterPeriod`: maximum random delay before a ManagedSeed is reconciled.
     pub managed_seed_jitter: TimeDelta,

@@ -31,7 +31,7 @@ use super::shoot::responsible_seed;
 
 /// Maximum time to wait for the namespace of the Seed.
 const NAMESPACE_TIMEOUT: TimeDelta = TimeDelta::seconds(5);
-/// `leaseResyncSeconds`
+/// Default of `leaseResyncSeconds` in seconds.
 const LEASE_SECONDS: i32 = 2;
 
 /// Creates or updates the Seed from the template, then waits for its namespace.

@@ -150,7 +150,7 @@ pub struct LabelSelectorRequirement {
     pub values: Vec<String>,
 }
 
-/// `metav1.Condition`.
+/// Equivalent of Go's `metav1.Condition`.
 #[api_type(no_schema)]
 pub struct MetaCondition {
     /// Type of the condition.
@@ -171,7 +171,7 @@ pub struct MetaCondition {
     pub message: String,
 }
 
-/// `metav1.DeleteOptions`.
+/// Equivalent of Go's `metav1.DeleteOptions`.
 #[api_type(no_schema)]
 pub struct DeleteOptions {
     /// Grace period in seconds; 0: delete at once.

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// `intstr.IntOrString`.
+/// Equivalent of Go's `intstr.IntOrString`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IntOrString {
     /// A number.

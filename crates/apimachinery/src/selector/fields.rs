@@ -6,7 +6,7 @@ use std::fmt;
 /// A parsed field selector: equality and inequality terms, all of which must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
-    /// `(field, value, equal)`
+    /// Terms as `(field, value, equal)`.
     pub terms: Vec<(String, String, bool)>,
 }
 

@@ -35,13 +35,13 @@ pub enum Operator {
     In(Vec<String>),
     /// `key notin (a,b)`, `key!=a`: also matches objects without the key
     NotIn(Vec<String>),
-    /// `key`
+    /// Requirement of the form `key`.
     Exists,
-    /// `!key`
+    /// Requirement of the form `!key`.
     DoesNotExist,
-    /// `key>1`
+    /// Requirement of the form `key>1`.
     GreaterThan(i64),
-    /// `key<1`
+    /// Requirement of the form `key<1`.
     LessThan(i64),
 }
 

@@ -45,7 +45,7 @@ pub trait Wire: fmt::Debug + Send + Sync {
 /// One value, by its form.
 #[derive(Debug)]
 pub enum View<'a> {
-    /// `null`.
+    /// JSON `null`.
     Null,
     /// A boolean.
     Boolean(bool),
@@ -101,7 +101,7 @@ pub trait Fields: Wire {
 pub struct FieldInfo {
     /// Name in JSON.
     pub name: &'static str,
-    /// `,"name":`
+    /// Key in JSON, `,"name":`.
     pub key: &'static str,
     /// True if the field is also written when it is zero.
     pub always: bool,
@@ -119,7 +119,7 @@ pub trait Leaf: fmt::Debug {
 /// A scalar of JSON.
 #[derive(Clone, Debug)]
 pub enum Token<'a> {
-    /// `null`
+    /// JSON `null`.
     Null,
     /// `true` or `false`
     Boolean(bool),

@@ -40,11 +40,11 @@ pub struct ListOptions {
 /// A patch body.
 #[derive(Clone, Debug)]
 pub enum Patch {
-    /// `application/merge-patch+json`
+    /// Patch of media type `application/merge-patch+json`.
     Merge(Value),
-    /// `application/json-patch+json`
+    /// Patch of media type `application/json-patch+json`.
     Json(Value),
-    /// `application/strategic-merge-patch+json`
+    /// Patch of media type `application/strategic-merge-patch+json`.
     Strategic(Value),
 }
 

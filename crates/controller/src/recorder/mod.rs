@@ -24,9 +24,9 @@ use crate::request;
 /// Type of an Event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventType {
-    /// `Normal`
+    /// Event of type `Normal`.
     Normal,
-    /// `Warning`
+    /// Event of type `Warning`.
     Warning,
 }
 
@@ -43,11 +43,11 @@ impl EventType {
 /// Action that a controller took or that failed, in Events of `events.k8s.io`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
-    /// `Reconcile`
+    /// Action `Reconcile`.
     Reconcile,
-    /// `Delete`
+    /// Action `Delete`.
     Delete,
-    /// `Migrate`
+    /// Action `Migrate`.
     Migrate,
 }
 
@@ -65,7 +65,7 @@ impl Action {
 /// Object of an Event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectRef {
-    /// `group/version`.
+    /// API version, `group/version`.
     pub api_version: String,
     /// Kind of the object: `Shoot`.
     pub kind: String,

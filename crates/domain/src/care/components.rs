@@ -9,9 +9,9 @@ use super::conditions::Finding;
 pub struct Workload {
     /// Name of the object.
     pub name: String,
-    /// `metadata.generation`.
+    /// Value of `metadata.generation`.
     pub generation: i64,
-    /// `status.observedGeneration`.
+    /// Value of `status.observedGeneration`.
     pub observed_generation: i64,
     /// Desired number of replicas (of a DaemonSet: pods).
     pub replicas: i32,

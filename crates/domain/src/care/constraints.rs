@@ -40,9 +40,9 @@ pub struct Inputs<'a> {
     pub preserved_failed_machines: Option<i32>,
     /// Finding of [`automatic_rotation`](super::automatic_rotation); `None` if the release does not have the constraint.
     pub automatic_rotation: Option<&'a Finding>,
-    /// `status.lastOperation`.
+    /// Value of `status.lastOperation`.
     pub last_operation: Option<&'a LastOperation>,
-    /// `status.lastErrors`.
+    /// Value of `status.lastErrors`.
     pub last_errors: &'a [LastError],
 }
 

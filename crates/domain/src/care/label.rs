@@ -7,13 +7,13 @@ use api::core::{Condition, LastError, LastOperation, ShootStatus};
 /// Health in one word, ordered from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
-    /// `healthy`
+    /// Value `healthy` of the label.
     Healthy,
-    /// `progressing`
+    /// Value `progressing` of the label.
     Progressing,
-    /// `unknown`
+    /// Value `unknown` of the label.
     Unknown,
-    /// `unhealthy`
+    /// Value `unhealthy` of the label.
     Unhealthy,
 }
 

@@ -72,7 +72,7 @@ pub struct Machine {
     pub name: String,
     /// Name of its Node; empty until it is known.
     pub node: String,
-    /// `status.currentStatus.phase`.
+    /// Value of `status.currentStatus.phase`.
     pub phase: String,
     /// True if a deletion timestamp is set.
     pub is_being_deleted: bool,
@@ -83,7 +83,7 @@ pub struct Machine {
 /// Inputs of the checks: a MachineDeployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineDeployment {
-    /// `spec.replicas`.
+    /// Value of `spec.replicas`.
     pub replicas: usize,
     /// True if a deletion timestamp is set.
     pub is_being_deleted: bool,

@@ -34,13 +34,13 @@ pub fn completes_itself(status: &GardenStatus) -> bool {
 /// Credentials with phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credential {
-    /// `certificateAuthorities`
+    /// Rotation of `certificateAuthorities`.
     CertificateAuthorities,
-    /// `serviceAccountKey`
+    /// Rotation of `serviceAccountKey`.
     ServiceAccountKey,
-    /// `etcdEncryptionKey`
+    /// Rotation of `etcdEncryptionKey`.
     EtcdEncryptionKey,
-    /// `workloadIdentityKey`
+    /// Rotation of `workloadIdentityKey`.
     WorkloadIdentityKey,
 }
 

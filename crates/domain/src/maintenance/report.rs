@@ -15,9 +15,9 @@ const OPERATIONS_ARE_PIECES: Releases = Releases::since(147);
 /// Type of an Event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// `Normal`
+    /// Event of type `Normal`.
     Normal,
-    /// `Warning`
+    /// Event of type `Warning`.
     Warning,
 }
 

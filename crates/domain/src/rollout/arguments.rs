@@ -14,19 +14,19 @@ use crate::profile::Profile;
 /// Start-up arguments of a machine-controller-manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// `--machine-creation-timeout`.
+    /// Value of flag `--machine-creation-timeout`.
     pub creation_timeout: Duration,
-    /// `--machine-drain-timeout`.
+    /// Value of flag `--machine-drain-timeout`.
     pub drain_timeout: Duration,
-    /// `--machine-health-timeout`.
+    /// Value of flag `--machine-health-timeout`.
     pub health_timeout: Duration,
-    /// `--machine-inplace-update-timeout`.
+    /// Value of flag `--machine-inplace-update-timeout`.
     pub in_place_update_timeout: Duration,
     /// `--machine-preserve-timeout`, which gardenlet leaves at its default.
     pub preserve_timeout: Duration,
-    /// `--machine-max-evict-retries`.
+    /// Value of flag `--machine-max-evict-retries`.
     pub max_evict_retries: i32,
-    /// `--node-conditions`.
+    /// Value of flag `--node-conditions`.
     pub node_conditions: &'static [&'static str],
     /// `--safety-up`: number of Machines beyond replicas and surge at which a MachineSet is frozen.
     pub safety_up: i32,

@@ -26,9 +26,9 @@ pub enum Progress {
 /// Inputs of a MachineDeployment's status.
 #[derive(Clone, Debug)]
 pub struct Observed<'a> {
-    /// `metadata.generation`
+    /// Value of `metadata.generation`.
     pub generation: i64,
-    /// `spec.replicas`
+    /// Value of `spec.replicas`.
     pub replicas: i32,
     /// Number of machines that may be unavailable.
     pub max_unavailable: i32,

@@ -26,7 +26,7 @@ pub struct Member {
 /// Inputs of a pass: the MachineSet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Desired {
-    /// `spec.replicas`
+    /// Value of `spec.replicas`.
     pub replicas: i32,
     /// True if too many machines exist; none is created.
     pub frozen: bool,

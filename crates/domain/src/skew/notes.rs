@@ -39,7 +39,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// `W1`.
+    /// Returns the id of the note, `W1`.
     pub const fn id(self) -> &'static str {
         match self {
             Self::ShootsNotReconciled => "W1",
@@ -53,7 +53,7 @@ impl Note {
     }
 }
 
-/// `W1 ShootsNotReconciled`.
+/// Formats the note as `W1 ShootsNotReconciled`.
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {self:?}", self.id())
@@ -75,7 +75,7 @@ impl Noted {
     }
 }
 
-/// `W1 ShootsNotReconciled: …`.
+/// Formats the note as `W1 ShootsNotReconciled: …`.
 impl fmt::Display for Noted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.note, self.text)
@@ -85,13 +85,13 @@ impl fmt::Display for Noted {
 /// Facts about a Shoot for notes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShootVersions {
-    /// `NAMESPACE/NAME`
+    /// Namespace and name, `NAMESPACE/NAME`.
     pub name: String,
     /// Seed of the Shoot; `None`: it is not scheduled.
     pub seed: Option<String>,
     /// `status.gardener.version`; empty before its first operation.
     pub gardener: String,
-    /// `spec.kubernetes.version`
+    /// Value of `spec.kubernetes.version`.
     pub kubernetes: String,
 }
 

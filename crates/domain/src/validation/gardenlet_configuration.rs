@@ -34,7 +34,7 @@ pub enum Bootstrap {
     Given,
     /// No bootstrap credentials.
     None {
-        /// `spec.gardenlet.mergeWithParent`
+        /// Setting `spec.gardenlet.mergeWithParent`.
         merges: bool,
     },
 }

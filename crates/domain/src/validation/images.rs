@@ -52,7 +52,7 @@ pub(super) fn each(
 #[derive(Default)]
 struct Entries {
     names: BTreeSet<String>,
-    /// `NAME-VERSION`
+    /// Versions as `NAME-VERSION`.
     versions: BTreeSet<String>,
 }
 

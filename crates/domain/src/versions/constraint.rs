@@ -16,13 +16,13 @@ use crate::release::Release;
 pub enum Operator {
     /// No operator, or `=`.
     Equal,
-    /// `!=`
+    /// Operator `!=`.
     NotEqual,
-    /// `>`
+    /// Operator `>`.
     Greater,
     /// `>=` or `=>`
     GreaterOrEqual,
-    /// `<`
+    /// Operator `<`.
     Less,
     /// `<=` or `=<`
     LessOrEqual,
@@ -67,13 +67,13 @@ struct Term {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Precision {
-    /// `*`
+    /// Segments as in `*`.
     Nothing,
-    /// `1`
+    /// Segments as in `1`.
     Major,
-    /// `1.2`
+    /// Segments as in `1.2`.
     Minor,
-    /// `1.2.3`
+    /// Segments as in `1.2.3`.
     Patch,
 }
 

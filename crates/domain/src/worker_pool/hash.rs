@@ -55,21 +55,21 @@ impl HashVersion {
 pub enum Field {
     /// Kubernetes `major.minor`.
     KubernetesMinor,
-    /// `machine.type`
+    /// Field `machine.type`.
     MachineType,
     /// `machine.image.name` and `machine.image.version` in one string.
     MachineImage,
     /// `machine.image.version` alone.
     MachineImageVersion,
-    /// `volume.size`
+    /// Field `volume.size`.
     VolumeSize,
-    /// `volume.type`
+    /// Field `volume.type`.
     VolumeType,
     /// `providerConfig`, whole.
     ProviderConfig,
-    /// `providerConfig.rollingUpdateTrigger`
+    /// Field `providerConfig.rollingUpdateTrigger`.
     RollingUpdateTrigger,
-    /// `cri.name`
+    /// Field `cri.name`.
     Cri,
     /// Start of the rotation of certificate authorities.
     CaRotation,
@@ -79,9 +79,9 @@ pub enum Field {
     NodeLocalDns,
     /// Sum of `kubeReserved` and `systemReserved`.
     KubeletReserved,
-    /// `evictionHard`
+    /// Field `evictionHard`.
     KubeletEvictionHard,
-    /// `cpuManagerPolicy`
+    /// Field `cpuManagerPolicy`.
     KubeletCpuManagerPolicy,
 }
 

@@ -123,21 +123,21 @@ pub struct HashInputs {
     pub strategy: UpdateStrategy,
     /// Effective Kubernetes version; only `major.minor` counts.
     pub kubernetes_version: String,
-    /// `machine.type`
+    /// Value of `machine.type`.
     pub machine_type: String,
-    /// `machine.image.name`
+    /// Value of `machine.image.name`.
     pub image_name: String,
-    /// `machine.image.version`
+    /// Value of `machine.image.version`.
     pub image_version: String,
     /// `volume.size`; absent without a volume.
     pub volume_size: Option<String>,
-    /// `volume.type`
+    /// Value of `volume.type`.
     pub volume_type: Option<String>,
     /// `providerConfig`, byte for byte as it is stored.
     pub provider_config: Option<RawExtension>,
-    /// `cri.name`
+    /// Value of `cri.name`.
     pub cri: Option<String>,
-    /// `spec.systemComponents.nodeLocalDNS.enabled`
+    /// Value of `spec.systemComponents.nodeLocalDNS.enabled`.
     pub node_local_dns: bool,
     /// True if kube-proxy runs in mode `IPVS`.
     pub is_ipvs: bool,

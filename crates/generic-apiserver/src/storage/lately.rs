@@ -17,7 +17,7 @@ const KEPT_BYTES: usize = 8 << 20;
 
 /// Objects in the order in which they were decoded.
 #[derive(Default)]
-pub(super) struct Lately(Mutex<Order>);
+pub(super) struct RecentlyDecoded(Mutex<Order>);
 
 #[derive(Default)]
 struct Order {
@@ -37,7 +37,7 @@ impl Order {
     }
 }
 
-impl Lately {
+impl RecentlyDecoded {
     /// Records an object that has just been decoded, and drops the decoded forms of the oldest.
     pub(super) fn decoded(&self, stored: &Arc<Stored>) {
         let mut order = lock(&self.0);
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_objects_that_were_decoded_last_are_kept() {
-        let lately = Lately::default();
+        let lately = RecentlyDecoded::default();
         let key = Key::new("a", "example.com/widgets", "n", "w");
         let object = || {
             let stored = Stored::new(&key, Revision(1), Sections::default()).with_decoded(Arc::new(()));
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn large_objects_are_kept_up_to_their_bytes() {
-        let lately = Lately::default();
+        let lately = RecentlyDecoded::default();
         let key = Key::new("a", "example.com/widgets", "n", "w");
         let object = |size: usize| {
             let mut sections = Sections::default();

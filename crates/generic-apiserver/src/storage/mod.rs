@@ -32,7 +32,7 @@ use rpds::RedBlackTreeMapSync;
 use rustc_hash::FxHashMap;
 
 use self::feed::Feed;
-use self::lately::Lately;
+use self::lately::RecentlyDecoded;
 use self::replay::Replay;
 use self::stored::{Event, Stored};
 use self::watcher::Watcher;
@@ -137,7 +137,7 @@ pub(crate) struct Store {
     observers: Observers,
     state: Mutex<State>,
     feed: Feed,
-    lately: Lately,
+    lately: RecentlyDecoded,
     /// Number of participants' watches that are not registered yet: see [`replay`].
     replays: AtomicUsize,
     /// Maximum size of the rings of all collections, in bytes.
@@ -178,7 +178,7 @@ impl Store {
         let sequence = AtomicU64::new(log.head().0 << 20);
         Self {
             feed: Feed::default(),
-            lately: Lately::default(),
+            lately: RecentlyDecoded::default(),
             replays: AtomicUsize::new(0),
             recent_bytes,
             log,

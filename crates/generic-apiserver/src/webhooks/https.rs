@@ -43,7 +43,7 @@ pub enum Name<'a> {
 /// Server of the landscape to which a name resolves.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// `host:port`
+    /// Address of the server, `host:port`.
     pub server: String,
     /// Transport to it and authorities of its certificate as PEM, if it is in this process.
     pub inside: Option<(Transport, String)>,

@@ -9,7 +9,7 @@ use apimachinery::meta::IntOrString;
 /// Desired state of a Deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
-    /// `spec.replicas`
+    /// Value of `spec.replicas`.
     pub(crate) replicas: i32,
     /// Pods allowed above `replicas`; 0 for strategy Recreate.
     pub(crate) surge: i32,
@@ -22,9 +22,9 @@ pub(crate) struct Wish {
 /// Numbers of one ReplicaSet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Set {
-    /// `spec.replicas`
+    /// Value of `spec.replicas`.
     pub(crate) replicas: i32,
-    /// `status.availableReplicas`
+    /// Value of `status.availableReplicas`.
     pub(crate) available: i32,
     /// Maximum number of pods (replicas and surge) when the Deployment last scaled this set; from an annotation.
     pub(crate) max_replicas: Option<i32>,

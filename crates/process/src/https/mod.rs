@@ -103,7 +103,7 @@ pub enum Reach {
 /// Address of a server, and credentials for its requests.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// `host:port`.
+    /// Address of the server, `host:port`.
     pub server: String,
     /// Addresses of the host of `server`; empty: those of the name service.
     pub addresses: Vec<SocketAddr>,

@@ -6,9 +6,9 @@ use apimachinery::catalogue::ResourceInfo;
 /// Part of a path below `/clusters/NAME`.
 #[derive(Clone, Debug)]
 pub(super) enum Route {
-    /// `/apis`
+    /// Path `/apis`.
     Groups,
-    /// `/apis/GROUP`
+    /// Path `/apis/GROUP`.
     Group(String),
     /// `/api/v1`, `/apis/GROUP/VERSION`
     Resources(String, String),

@@ -89,7 +89,7 @@ fn upkeep(form: &Fields) -> Value {
 
 /// A change of one version of a cluster.
 struct Change {
-    /// `Kubernetes 1.27.1`.
+    /// New version, `Kubernetes 1.27.1`.
     to: String,
     content_type: &'static str,
     body: Value,

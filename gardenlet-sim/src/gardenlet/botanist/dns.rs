@@ -22,11 +22,11 @@ const UNMANAGED: &str = "unmanaged";
 /// A domain of the landscape, from a Secret in namespace `garden`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Domain {
-    /// `dns.gardener.cloud/provider`
+    /// Value of annotation `dns.gardener.cloud/provider`.
     pub(crate) provider: String,
-    /// `dns.gardener.cloud/domain`
+    /// Value of annotation `dns.gardener.cloud/domain`.
     pub(crate) name: String,
-    /// `dns.gardener.cloud/zone`
+    /// Value of annotation `dns.gardener.cloud/zone`.
     pub(crate) zone: Option<String>,
     /// Credentials of the DNS provider, as the Secret has them.
     pub(crate) data: BTreeMap<String, ByteString>,

@@ -24,7 +24,7 @@ impl Botanist {
         self.patch_status(json!({ "clusterIdentity": self.cluster_identity() })).await
     }
 
-    /// `<technical ID>-<uid>-<identity of the garden>`
+    /// Returns the identity of the cluster, `<technical ID>-<uid>-<identity of the garden>`.
     pub(crate) fn cluster_identity(&self) -> String {
         let written = self.shoot.status.cluster_identity.clone();
         written.unwrap_or_else(|| format!("{}-{}-{}", self.technical_id, self.shoot.status.uid, self.garden_identity))

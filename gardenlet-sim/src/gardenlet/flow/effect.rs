@@ -11,7 +11,7 @@ pub(crate) enum Effect {
     Unseen(&'static str),
     /// The control plane namespace.
     Namespace,
-    /// `status.clusterIdentity`.
+    /// Value of `status.clusterIdentity`.
     ClusterIdentity,
     /// Secret `cloudprovider`.
     CloudProviderSecret,
@@ -21,7 +21,7 @@ pub(crate) enum Effect {
     ReferencedResources,
     /// Deletes the copies.
     DestroyReferencedResources,
-    /// `status.advertisedAddresses`.
+    /// Value of `status.advertisedAddresses`.
     AdvertisedAddresses,
     /// DNSRecord `<shoot>-internal`, and waits for it.
     InternalDnsRecord,
@@ -79,7 +79,7 @@ pub(crate) enum Effect {
     AwaitExtensionsDestroyed(Lifecycle),
     /// The first request to the cluster.
     ConnectToShoot,
-    /// `status.encryptedResources`.
+    /// Value of `status.encryptedResources`.
     EncryptedResources,
     /// ConfigMap `kube-system/cluster-identity`.
     ShootClusterIdentity,

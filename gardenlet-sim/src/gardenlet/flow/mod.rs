@@ -114,7 +114,7 @@ pub(crate) struct Facts {
     pub(crate) encryption_changed: bool,
     /// True if an extension object publishes the API server instead of a DNS record.
     pub(crate) exposure: bool,
-    /// `spec.provider.workersSettings.sshAccess.enabled`.
+    /// Value of `spec.provider.workersSettings.sshAccess.enabled`.
     pub(crate) ssh_access: bool,
     /// True if kube-proxy is enabled.
     pub(crate) kube_proxy: bool,

@@ -31,9 +31,9 @@ pub(super) trait Extension: Resource {
 
     /// Returns the finalizer of the kind's controller.
     fn finalizer(&self) -> String;
-    /// `status.lastOperation`
+    /// Returns the last operation, `status.lastOperation`.
     fn last_operation(&self) -> Option<&LastOperation>;
-    /// `status.observedGeneration`
+    /// Returns the observed generation, `status.observedGeneration`.
     fn observed_generation(&self) -> i64;
     /// Starts an operation.
     fn start(&mut self, operation: LastOperation);

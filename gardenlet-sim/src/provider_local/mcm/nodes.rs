@@ -44,7 +44,7 @@ impl Agents {
     }
 }
 
-/// `<provider>:///<region>/<zone>/<machine>`
+/// Returns the provider ID, `<provider>:///<region>/<zone>/<machine>`.
 pub(super) fn provider_id(machine: &Machine, class: Option<&MachineClass>) -> String {
     let name = &machine.metadata.name;
     let Some(class) = class else { return format!("{name}:///{name}") };

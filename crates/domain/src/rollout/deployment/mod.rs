@@ -53,7 +53,7 @@ pub struct Set {
     pub name: String,
     /// `creationTimestamp` of the MachineSet.
     pub created: Time,
-    /// `spec.replicas`
+    /// Value of `spec.replicas`.
     pub replicas: i32,
     /// Number of owned Machines, including failed and terminating ones.
     pub machines: i32,

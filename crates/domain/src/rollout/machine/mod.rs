@@ -197,11 +197,11 @@ pub struct Trouble {
 pub struct Machine {
     /// Name, also that of its Node.
     pub name: String,
-    /// `status.currentStatus.phase`.
+    /// Value of `status.currentStatus.phase`.
     pub phase: Phase,
     /// `creationTimestamp` of the Machine.
     pub created: DateTime<Utc>,
-    /// `status.currentStatus.lastUpdateTime`
+    /// Value of `status.currentStatus.lastUpdateTime`.
     pub phase_since: DateTime<Utc>,
     /// Instant at which its deletion was requested.
     pub deleting: Option<DateTime<Utc>>,
@@ -215,13 +215,13 @@ pub struct Machine {
     pub has_vm: bool,
     /// True if its Node has existed.
     pub has_joined: bool,
-    /// `status.conditions`
+    /// Value of `status.conditions`.
     pub conditions: Vec<NodeCondition>,
-    /// `status.lastOperation`
+    /// Value of `status.lastOperation`.
     pub operation: Operation,
-    /// `status.lastOperation.errorCode`
+    /// Value of `status.lastOperation.errorCode`.
     pub error_code: String,
-    /// `status.lastOperation.lastUpdateTime`
+    /// Value of `status.lastOperation.lastUpdateTime`.
     pub operation_since: DateTime<Utc>,
     /// Settings of the Machine.
     pub settings: Settings,
@@ -277,7 +277,7 @@ pub struct Node {
     pub lost_since: Option<DateTime<Utc>>,
     /// True if it carries the taint for missing critical components.
     pub critical_components_missing: bool,
-    /// `spec.unschedulable`
+    /// Value of `spec.unschedulable`.
     pub unschedulable: bool,
     /// True if it has condition `Terminating`.
     pub is_terminating: bool,

@@ -60,7 +60,7 @@ pub struct Preservation {
     pub node: Option<String>,
     /// The Node's annotation that was applied last; empty: none.
     pub applied: String,
-    /// `status.currentStatus.preserveExpiryTime`
+    /// Value of `status.currentStatus.preserveExpiryTime`.
     pub expiry: Option<DateTime<Utc>>,
     /// Condition of the Node.
     pub told: Option<PreservedCondition>,

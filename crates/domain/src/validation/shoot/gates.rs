@@ -15,17 +15,17 @@ use crate::skew::releases::gate_is_on;
 /// Release and feature gates of a gardener-apiserver, on which validation depends. Default: release 1.120 with every gate off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gates {
-    /// `InPlaceNodeUpdates`
+    /// State of feature gate `InPlaceNodeUpdates`.
     pub in_place_node_updates: bool,
-    /// `CredentialsRotationWithoutWorkersRollout`
+    /// State of feature gate `CredentialsRotationWithoutWorkersRollout`.
     pub credentials_rotation_without_workers_rollout: bool,
-    /// `VersionClassificationLifecycle`
+    /// State of feature gate `VersionClassificationLifecycle`.
     pub version_classification_lifecycle: bool,
-    /// `DisableNginxIngressInShoot`
+    /// State of feature gate `DisableNginxIngressInShoot`.
     pub disable_nginx_ingress_in_shoot: bool,
-    /// `CloudProfileCapabilities`
+    /// State of feature gate `CloudProfileCapabilities`.
     pub cloud_profile_capabilities: bool,
-    /// `LiveControlPlaneMigration`
+    /// State of feature gate `LiveControlPlaneMigration`.
     pub live_control_plane_migration: bool,
     /// Release of the gardener-apiserver.
     pub release: Release,

@@ -12,15 +12,15 @@ use chrono::{DateTime, Utc};
 
 /// Common interface of the extension kinds.
 pub(crate) trait ExtensionObject: Kind {
-    /// `spec.type`
+    /// Returns the type, `spec.type`.
     fn type_(&self) -> &str;
     /// True if both have the same specification.
     fn asks_the_same(&self, other: &Self) -> bool;
-    /// `status.lastOperation`
+    /// Returns the last operation, `status.lastOperation`.
     fn last_operation(&self) -> Option<&LastOperation>;
-    /// `status.lastError`
+    /// Returns the last error, `status.lastError`.
     fn last_error(&self) -> Option<&LastError>;
-    /// `status.observedGeneration`
+    /// Returns the observed generation, `status.observedGeneration`.
     fn observed_generation(&self) -> i64;
 }
 
