@@ -83,7 +83,8 @@ impl OfferAt<'_> {
         // Versions are compared in the order of the list, up to the one in use.
         let compared = versions.iter().map(|entry| entry.version.as_str()).take_while(|version| *version != current);
         let malformed = std::iter::once(current).chain(compared).find(|version| is_malformed(version));
-        let trouble = malformed.map(|version| format!("`{version}` is not a version, so nothing can be compared with it"));
+        let trouble =
+            malformed.map(|version| format!("`{version}` is not a version, so nothing can be compared with it"));
         let trouble = trouble.filter(|_| outcome.is_none());
         let candidates: Vec<_> = versions.iter().map(|entry| (entry, None)).collect();
         let others = match trouble {

@@ -200,7 +200,9 @@ fn check(instance: &str, host: &str) -> Result<(), String> {
             && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
     };
     if !is_label(instance) {
-        return Err(format!("instance: {instance:?} is not a name: use lower case letters, digits and `-`, at most 63"));
+        return Err(format!(
+            "instance: {instance:?} is not a name: use lower case letters, digits and `-`, at most 63"
+        ));
     }
     let is_name =
         host.len() <= 253 && host.split('.').all(|part| is_label(&part.to_ascii_lowercase().replace('_', "-")));

@@ -219,8 +219,9 @@ impl<'a> RequestedChange<'a> {
 
 /// Reads `deprecated@2026-10-01` or `expired@none`.
 fn stage(text: &str, now: DateTime<Utc>) -> Result<(&str, Option<DateTime<Utc>>), String> {
-    let (class, start) =
-        text.split_once('@').ok_or_else(|| format!("`{text}` is not a stage with a start: use deprecated@2026-10-01"))?;
+    let (class, start) = text
+        .split_once('@')
+        .ok_or_else(|| format!("`{text}` is not a stage with a start: use deprecated@2026-10-01"))?;
     if place(class).is_none() {
         return Err(format!("`{class}` is not a stage: use preview, supported, deprecated or expired"));
     }
