@@ -39,12 +39,35 @@ pub(crate) fn resource_of(manifest: &Manifest) -> Result<(&'static str, &'static
 /// The `Status` of the server.
 pub(crate) async fn apply(context: &Context, manifest: &Manifest) -> Result<(), Status> {
     match create(context, manifest).await {
-        Err(status) if status.is(reason::ALREADY_EXISTS) => {
-            let uri = format!("{}/{}?fieldValidation=Strict", collection(manifest)?, manifest.name());
-            send(context, http::Request::patch(uri), "application/merge-patch+json", manifest).await
-        }
+        Err(status) if status.is(reason::ALREADY_EXISTS) => update(context, manifest).await,
         outcome => outcome,
     }
+}
+
+/// Updates an object, or creates the missing one: a new object may be refused where the change of an existing one is not,
+/// for example on an expired version.
+///
+/// # Errors
+/// The `Status` of the server.
+pub(crate) async fn update_or_create(context: &Context, manifest: &Manifest) -> Result<(), Status> {
+    let missing = match update(context, manifest).await {
+        Err(status) if status.is(reason::NOT_FOUND) => status,
+        outcome => return outcome,
+    };
+    match create(context, manifest).await {
+        // The object exists: another one that it refers to does not.
+        Err(status) if status.is(reason::ALREADY_EXISTS) => Err(missing),
+        outcome => outcome,
+    }
+}
+
+/// Updates the fields of an existing object that the manifest has.
+///
+/// # Errors
+/// The `Status` of the server.
+pub(crate) async fn update(context: &Context, manifest: &Manifest) -> Result<(), Status> {
+    let uri = format!("{}/{}?fieldValidation=Strict", collection(manifest)?, manifest.name());
+    send(context, http::Request::patch(uri), "application/merge-patch+json", manifest).await
 }
 
 /// Creates an object.

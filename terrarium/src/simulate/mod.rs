@@ -5,7 +5,7 @@
 //! objects; [`story`] the client that watches and prints; [`layout`] format of lines.
 
 pub(crate) mod apply;
-mod complete;
+pub(crate) mod complete;
 pub(crate) mod layout;
 mod manifests;
 mod story;
@@ -414,7 +414,10 @@ fn options(
 }
 
 /// Converts a Seed's manifest to the template that its gardenlet registers.
-fn seed_template(manifest: &Manifest) -> Result<Seed, Failure> {
+///
+/// # Errors
+/// It has unknown fields, or values of a wrong type.
+pub(crate) fn seed_template(manifest: &Manifest) -> Result<Seed, Failure> {
     let bytes = manifest.object.to_string();
     let decoded = apimachinery::decode::json(bytes.as_bytes(), &<Seed as apimachinery::schema::Schema>::node());
     let refused = |what: String| Failure::input(format!("{}: Seed `{}`: {what}", manifest.origin, manifest.name()), "");

@@ -5,6 +5,7 @@
 //! Pure: manifests in, a plan out. Every addition is named in a note, so that users can tell it from their own objects.
 
 mod cloud_profile;
+mod extension_types;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +16,8 @@ use domain::release::Release;
 use domain::versions::Version;
 use serde_json::{Value, json};
 
+use self::extension_types::{EXTENSION_KINDS, extension_types};
+use ops::inventory::subject_of;
 use ops::manifests::{Manifest, Origin};
 
 /// Objects to create, in order.
@@ -67,9 +70,49 @@ const EXISTING_NAMESPACES: &[&str] = &["", "default", "garden", "kube-system", "
 /// Extension kind and type.
 pub(crate) type ExtensionType = (&'static str, String);
 
-/// Plans the manifests for a release; `registered`: extensions that the landscape has in any case.
+/// File in the origin of an added object.
+const ADDED: &str = "(added)";
+
+impl Plan {
+    /// True if the object is not in the manifests.
+    pub(crate) fn is_addition(manifest: &Manifest) -> bool {
+        manifest.origin.file == ADDED
+    }
+
+    /// Note on an added object.
+    pub(crate) fn note_on(&self, addition: &Manifest) -> Option<&str> {
+        let beginning = addition_text(addition);
+        self.notes.iter().map(String::as_str).find(|note| note.starts_with(&beginning))
+    }
+
+    /// Notes on changes of the manifests' own objects.
+    pub(crate) fn notes_on_changes(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().map(String::as_str).filter(|note| !note.contains(ADDITION))
+    }
+}
+
+/// Text of a note that an object was added.
+const ADDITION: &str = " is not in the manifests and was added: ";
+
+/// Returns the beginning of the note on an added object.
+fn addition_text(addition: &Manifest) -> String {
+    subject_of(addition) + ADDITION
+}
+
+/// Plans the manifests for a release, for a new landscape; `registered`: extensions that the landscape has in any case.
 pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType>, release: Release) -> Plan {
-    let mut completion = Completion { given: manifests, added: Vec::new(), notes: Vec::new() };
+    plan_for(manifests, registered, Vec::new(), release)
+}
+
+/// Plans the manifests like [`plan`], for a landscape with objects; `known`: its Projects, CloudProfiles,
+/// NamespacedCloudProfiles, bindings, Seeds and ControllerRegistrations, which are not added. Other additions may exist.
+pub(crate) fn plan_for(
+    manifests: Vec<Manifest>,
+    registered: &BTreeSet<ExtensionType>,
+    known: Vec<Manifest>,
+    release: Release,
+) -> Plan {
+    let mut completion = Completion { given: manifests, known, added: Vec::new(), notes: Vec::new() };
     completion.unreadable_image_versions(release);
     completion.doubled_references(release);
     completion.projects();
@@ -78,7 +121,7 @@ pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType
     completion.references();
     completion.seeds();
     completion.extensions(registered);
-    let Completion { given, added, notes } = completion;
+    let Completion { given, added, notes, known: _ } = completion;
     let seeds_are_given = given.iter().any(|manifest| manifest.kind() == "Seed");
     let mut plan = Plan { seeds_are_given, notes, ..Plan::default() };
     let mut all: Vec<Manifest> = added.into_iter().chain(given).collect();
@@ -119,6 +162,8 @@ pub(crate) fn correction(manifest: &Manifest, refusal: &str) -> Option<String> {
 
 struct Completion {
     given: Vec<Manifest>,
+    /// Objects of the landscape.
+    known: Vec<Manifest>,
     added: Vec<Manifest>,
     notes: Vec<String>,
 }
@@ -149,30 +194,28 @@ impl Completion {
         self.given.iter().chain(&self.added)
     }
 
+    /// Returns all objects, with those of the landscape.
+    fn with_known(&self) -> impl Iterator<Item = &Manifest> {
+        self.all().chain(&self.known)
+    }
+
     fn of_kind(&self, kind: &str) -> Vec<Manifest> {
         self.all().filter(|manifest| manifest.kind() == kind).cloned().collect()
     }
 
     fn has(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        self.all().any(|m| m.kind() == kind && m.namespace() == namespace && m.name() == name)
+        self.with_known().any(|m| m.kind() == kind && m.namespace() == namespace && m.name() == name)
     }
 
     fn add(&mut self, needed_by: &Manifest, object: Value) {
         let manifest = Manifest {
-            origin: Origin { file: "(added)".to_owned(), line: needed_by.origin.line },
+            origin: Origin { file: ADDED.to_owned(), line: needed_by.origin.line },
             object,
             is_being_deleted: false,
             is_served: false,
         };
-        let place = if manifest.namespace().is_empty() { "" } else { "/" };
-        self.notes.push(format!(
-            "{} {}{place}{} is not in the manifests and was added: {} `{}` needs it",
-            manifest.kind(),
-            manifest.namespace(),
-            manifest.name(),
-            needed_by.kind(),
-            needed_by.name(),
-        ));
+        let text = addition_text(&manifest);
+        self.notes.push(format!("{text}{} `{}` needs it", needed_by.kind(), needed_by.name()));
         self.added.push(manifest);
     }
 
@@ -180,7 +223,7 @@ impl Completion {
         for manifest in self.given.clone() {
             let namespace = manifest.namespace();
             let Some(project) = namespace.strip_prefix(namespace::PROJECT_PREFIX) else { continue };
-            let is_there = self.all().any(|other| match other.kind() {
+            let is_there = self.with_known().any(|other| match other.kind() {
                 "Namespace" => other.name() == namespace,
                 "Project" => other.text(&["spec", "namespace"]).unwrap_or_default() == namespace,
                 _ => false,
@@ -197,13 +240,14 @@ impl Completion {
         }
     }
 
-    /// Adds CloudProfiles for Shoots and NamespacedCloudProfiles if none is given: if one is given, a different name is
-    /// more likely a typing error.
+    /// Adds missing CloudProfiles for Shoots and NamespacedCloudProfiles if none is given: if one is given, a different name
+    /// is more likely a typing error.
     fn cloud_profiles(&mut self) {
         if !self.of_kind("CloudProfile").is_empty() {
             return;
         }
-        let profiles = self.of_kind("NamespacedCloudProfile");
+        let profiles: Vec<Manifest> =
+            self.with_known().filter(|manifest| manifest.kind() == "NamespacedCloudProfile").cloned().collect();
         let parent = |shoot: &Manifest| {
             let (kind, name) = cloud_profile::reference(shoot)?;
             if kind == "CloudProfile" {
@@ -221,7 +265,9 @@ impl Completion {
             if manifest.kind() == "Shoot" { wanted.shoot(manifest) } else { wanted.namespaced(manifest) }
         }
         for (name, (wanted, needed_by)) in missing {
-            self.add(&needed_by, wanted.object(&name));
+            if !self.has("CloudProfile", "", &name) {
+                self.add(&needed_by, wanted.object(&name));
+            }
         }
     }
 
@@ -373,12 +419,12 @@ impl Completion {
         }
     }
 
-    /// Adds a Seed for every Shoot that names a missing one, and one for each provider type and region if no Seed is given
-    /// at all.
+    /// Adds a Seed for every Shoot that names a missing one, and one for each provider type and region without a known Seed
+    /// if no Seed is given at all.
     fn seeds(&mut self) {
         let none_given = self.of_kind("Seed").is_empty();
         let mut labels: BTreeMap<String, Value> = BTreeMap::new();
-        for source in self.all().filter(|m| matches!(m.kind(), "Shoot" | "CloudProfile" | "ExposureClass")) {
+        for source in self.with_known().filter(|m| matches!(m.kind(), "Shoot" | "CloudProfile" | "ExposureClass")) {
             let spec = &source.object["spec"];
             for selector in [&spec["seedSelector"], &source.object["scheduling"]["seedSelector"]] {
                 for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
@@ -391,7 +437,7 @@ impl Completion {
             let region = shoot.text(&["spec", "region"]).unwrap_or_default().to_owned();
             let name = match shoot.text(&["spec", "seedName"]) {
                 Some(name) => name.to_owned(),
-                None if none_given => seed_name(&provider, &region),
+                None if none_given && !self.knows_seed(&provider, &region) => seed_name(&provider, &region),
                 None => continue,
             };
             let is_default = none_given && name == DEFAULT_SEED;
@@ -432,6 +478,15 @@ impl Completion {
         }
     }
 
+    /// True if the landscape has a Seed for Shoots of a provider type and region.
+    fn knows_seed(&self, provider: &str, region: &str) -> bool {
+        let mut seeds = self.known.iter().filter(|manifest| manifest.kind() == "Seed");
+        seeds.any(|seed| {
+            let of = &seed.object["spec"]["provider"];
+            string(&of["type"]) == provider && string(&of["region"]) == region
+        })
+    }
+
     /// Adds registrations for extension types without a registration in the manifests.
     fn extensions(&mut self, registered: &BTreeSet<ExtensionType>) {
         let mut used: BTreeMap<ExtensionType, Manifest> = BTreeMap::new();
@@ -441,7 +496,7 @@ impl Completion {
             }
         }
         let mut known = registered.clone();
-        for registration in self.of_kind("ControllerRegistration") {
+        for registration in self.with_known().filter(|manifest| manifest.kind() == "ControllerRegistration") {
             for resource in list(&registration.object["spec"]["resources"]) {
                 let kind = EXTENSION_KINDS.iter().find(|kind| **kind == string(&resource["kind"]));
                 known.extend(kind.map(|kind| (*kind, string(&resource["type"]).to_owned())));
@@ -464,64 +519,6 @@ impl Completion {
             self.add(&needed_by, object);
         }
     }
-}
-
-const EXTENSION_KINDS: &[&str] = &[
-    "BackupBucket",
-    "BackupEntry",
-    "ContainerRuntime",
-    "ControlPlane",
-    "DNSRecord",
-    "Extension",
-    "Infrastructure",
-    "Network",
-    "OperatingSystemConfig",
-    "Worker",
-];
-
-/// Returns the extension kinds and types that a Shoot or Seed uses (upstream: plugin/pkg/global/extensionvalidation).
-fn extension_types(manifest: &Manifest) -> Vec<ExtensionType> {
-    let spec = &manifest.object["spec"];
-    let mut types = Vec::new();
-    let mut push = |kind: &'static str, value: &Value| types.push((kind, string(value).to_owned()));
-    match manifest.kind() {
-        "Shoot" => {
-            for kind in ["ControlPlane", "Infrastructure", "Worker"] {
-                push(kind, &spec["provider"]["type"]);
-            }
-            push("Network", &spec["networking"]["type"]);
-            for provider in list(&spec["dns"]["providers"]) {
-                push("DNSRecord", &provider["type"]);
-            }
-            for extension in list(&spec["extensions"]) {
-                push("Extension", &extension["type"]);
-            }
-            for worker in list(&spec["provider"]["workers"]) {
-                push("OperatingSystemConfig", &worker["machine"]["image"]["name"]);
-                for runtime in list(&worker["cri"]["containerRuntimes"]) {
-                    push("ContainerRuntime", &runtime["type"]);
-                }
-            }
-        }
-        "CloudProfile" => {
-            for image in list(&spec["machineImages"]) {
-                push("OperatingSystemConfig", &image["name"]);
-            }
-        }
-        "Seed" => {
-            push("ControlPlane", &spec["provider"]["type"]);
-            for kind in ["BackupBucket", "BackupEntry"] {
-                push(kind, &spec["backup"]["provider"]);
-            }
-            push("DNSRecord", &spec["dns"]["provider"]["type"]);
-            push("DNSRecord", &spec["dns"]["internal"]["type"]);
-            for extension in list(&spec["extensions"]) {
-                push("Extension", &extension["type"]);
-            }
-        }
-        _ => {}
-    }
-    types
 }
 
 fn zones_of(shoot: &Manifest) -> BTreeSet<String> {
