@@ -23,6 +23,14 @@ pub(crate) enum Failure {
     /// The command failed: exit code 1.
     #[error("{0}")]
     Failed(String),
+    /// Something was done in part, and can be continued: exit code 1.
+    #[error("{what}")]
+    Unfinished {
+        /// The problem and its place, and the part that was done.
+        what: String,
+        /// The command that continues.
+        hint: String,
+    },
     /// A signal ended it: exit code 130.
     #[error("{0}")]
     Interrupted(String),
@@ -44,7 +52,7 @@ impl Failure {
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Input { .. } => 2,
-            Self::Failed(_) => 1,
+            Self::Failed(_) | Self::Unfinished { .. } => 1,
             Self::Refused(_) => 3,
             Self::Held(_) => 4,
             Self::Interrupted(_) => 130,
@@ -56,7 +64,7 @@ impl Failure {
     /// Remedy; empty if none is known.
     pub(crate) fn hint(&self) -> &str {
         match self {
-            Self::Input { hint, .. } => hint,
+            Self::Input { hint, .. } | Self::Unfinished { hint, .. } => hint,
             Self::Failed(_)
             | Self::Refused(_)
             | Self::Held(_)

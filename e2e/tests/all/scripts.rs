@@ -93,6 +93,7 @@ scripts! {
         simulate_demo
         simulate_manifests
         timing
+        up_manifests
         upgrade_order
         versions_documents
         versions_namespaced

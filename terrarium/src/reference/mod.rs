@@ -91,6 +91,7 @@ fn exit_codes() -> String {
     let failures = [
         ("OutputClosed", Failure::OutputClosed),
         ("Failed", Failure::Failed(text())),
+        ("Unfinished", Failure::Unfinished { what: text(), hint: text() }),
         ("Input", Failure::input("", "")),
         ("Refused", Failure::Refused(text())),
         ("Held", Failure::Held(text())),

@@ -19,6 +19,7 @@ use controller::{Api, Error, ListOptions};
 use domain::event_expiry;
 use domain::garden::components::Program;
 use domain::garden::control_plane::CONFIGURATION_KEY;
+use domain::garden::seed_cluster;
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
 use domain::skew::{GardenerVersion, releases};
@@ -186,6 +187,38 @@ async fn made_gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &
     Ok(operator::gardenlet(seed, &version, configuration))
 }
 
+/// Returns the Gardenlet of a Seed that a user adds; `version`: version of its gardenlet.
+pub(crate) fn added_gardenlet(facts: &Facts, seed: &Seed, version: &str) -> Gardenlet {
+    let kind = (api_version::GARDENLET_CONFIG, GARDENLET_KIND);
+    operator::gardenlet(seed, version, configuration(Program::Gardenlet, kind, facts, Some(seed)))
+}
+
+/// Creates the missing objects of an added Seed's cluster, in a landscape without gardener-operator.
+///
+/// # Errors
+/// An object is rejected.
+pub(crate) async fn create_seed_cluster(
+    context: &Context,
+    facts: &Facts,
+    gardenlet: &Gardenlet,
+    version: &str,
+) -> Result<(), Failure> {
+    let name = &gardenlet.metadata.name;
+    let wanted = domain::garden::gardenlet::wanted(gardenlet, &facts.profile)
+        .map_err(|reason| Failure::Failed(format!("Seed {name}: {reason}")))?;
+    let made = seed_cluster::seed_cluster(name, &kubernetes_version(facts), wanted, version, &facts.profile);
+    let cluster = made.cluster.metadata.name.clone();
+    create(&Api::all(context, cluster::RUNTIME), made.cluster).await?;
+    create(&Api::all(context, &cluster), made.namespace).await?;
+    for map in made.config_maps {
+        create(&Api::namespaced(context, &cluster, namespace::GARDEN), map).await?;
+    }
+    for deployment in made.deployments {
+        create(&Api::namespaced(context, &cluster, namespace::GARDEN), deployment).await?;
+    }
+    Ok(())
+}
+
 /// Creates the Deployment of a seed's gardenlet, in the form that gardenlet itself uses.
 async fn gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &Seed) -> Result<(), Failure> {
     let deployments = Api::<Deployment>::namespaced(context, cluster, namespace::GARDEN);
@@ -277,7 +310,13 @@ fn configuration(program: Program, (api_version, kind): (&str, &str), facts: &Fa
         if facts.demo {
             tree["controllers"] = json!({ "shoot": { "reconcileInMaintenanceOnly": true } });
         }
-        tree["seedConfig"] = json!({ "metadata": { "name": seed.metadata.name }, "spec": seed.spec });
+        let ObjectMeta { name, labels, annotations, .. } = &seed.metadata;
+        tree["seedConfig"] = json!({ "metadata": { "name": name }, "spec": seed.spec });
+        for (field, values) in [("labels", labels), ("annotations", annotations)] {
+            if !values.is_empty() {
+                tree["seedConfig"]["metadata"][field] = json!(values);
+            }
+        }
     }
     tree
 }

@@ -2,14 +2,20 @@
 //! `terrarium up`: starts or resumes a landscape and waits until it is ready.
 //!
 //! **Tour.** [`settings`] flags that a file may have as well; [`facts`] creation parameters of a landscape; [`start`] its
-//! host; [`readiness`] the conditions that it waits for.
+//! host; [`readiness`] the conditions that it waits for. Of `-f`: [`manifests`] the objects that are applied, [`steps`]
+//! their order, [`application`] requests, [`waiting`] waits in between, [`applied`] what was done.
 
+mod application;
+mod applied;
 mod facts;
+mod manifests;
 mod readiness;
 mod settings;
 mod start;
+mod steps;
+mod waiting;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +31,9 @@ use host::time::clock_service::ClockState;
 use landscape::preset::Preset;
 use serde_json::json;
 
+use self::application::Application;
+use self::applied::Applied;
+use self::manifests::Manifests;
 use self::settings::Settings;
 use crate::failure::Failure;
 use crate::live::client::Client;
@@ -59,6 +68,13 @@ pub(crate) struct Arguments {
     /// Print no progress of the story
     #[arg(short, long, requires = "demo")]
     quiet: bool,
+    /// Manifests to apply once the landscape is ready, in any order: files, folders, or `-` for standard input. Missing
+    /// Projects, CloudProfiles, credentials, Seeds and extension registrations are added
+    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with = "demo")]
+    files: Vec<PathBuf>,
+    /// Include subfolders
+    #[arg(short = 'R', long, requires = "files")]
+    recursive: bool,
     /// File with flags of this command, as YAML (`seeds: 2`); a flag that is given wins
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -78,7 +94,8 @@ pub(crate) struct Arguments {
     /// Stay in the foreground and print the host's output until the landscape or this command is stopped
     #[arg(long, conflicts_with = "demo")]
     foreground: bool,
-    /// Maximum wall time until the landscape is ready
+    /// Maximum wall time until the landscape is ready; with `-f` also of each request, and until each Project and Seed is
+    /// ready
     #[arg(long, value_name = "D", default_value = "60s", value_parser = duration)]
     wait: TimeDelta,
     /// `json`: one object
@@ -104,6 +121,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     let facts = directory.facts()?;
     arguments.has_time_for_demo(facts.as_ref())?;
+    // Read before the start, so that nothing is started for manifests that cannot be used.
+    let manifests = arguments.manifests()?;
+    for note in manifests.iter().flat_map(|manifests| &manifests.notes) {
+        output.note(&format!("note: {note}"));
+    }
     if let Some(text) = arguments.unknown_release(facts.as_ref()) {
         output.note(&format!("note: {text}"));
     }
@@ -131,7 +153,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     })?;
     arguments.has_requested_form(&client)?;
     directory.found_gardener(&version)?;
-    client.facts.gardener_found = Some(version);
+    client.facts.gardener_found = Some(version.clone());
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
     if let Some(host) = &host {
         host.notes().iter().for_each(|note| output.note(note));
@@ -146,7 +168,17 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         }
         (Err(failure), None) => return Err(failure),
     };
-    print(&client, &clock, seconds, merged, arguments, output)?;
+    let (clock, applied, result) = match manifests {
+        None => (clock, None, Ok(())),
+        Some(manifests) => {
+            let (applied, result) = arguments.apply(&directory, manifests, version, output);
+            // Waits may have moved time.
+            let clock = block_on(async { Client::of(&directory)?.clock().await }).unwrap_or(clock);
+            (clock, Some(applied), result)
+        }
+    };
+    print(&client, &clock, seconds, merged, applied.as_ref(), arguments, output)?;
+    result?;
     if let Some(play) = play {
         output.line("")?;
         return demo::play(&directory, &arguments.which, play, pace, arguments.quiet, output);
@@ -205,6 +237,73 @@ impl Arguments {
         Ok(())
     }
 
+    /// Reads the manifests; `None`: there is no `-f`.
+    fn manifests(&self) -> Result<Option<Manifests>, Failure> {
+        if self.files.is_empty() { Ok(None) } else { Manifests::read(&self.files, self.recursive).map(Some) }
+    }
+
+    /// Applies manifests to a landscape that is ready; returns what was applied.
+    fn apply(
+        &self,
+        directory: &Directory,
+        manifests: Manifests,
+        version: String,
+        output: &mut Output,
+    ) -> (Applied, Result<(), Failure>) {
+        let applied = RefCell::new(Applied { of: manifests.objects.len(), ..Applied::default() });
+        let result = block_on(async {
+            // Connections belong to the runtime that opened them.
+            let client = Client::of(directory)?;
+            let application = Application::new(&client, version, self.wait, &applied);
+            let done = tokio::select! {
+                biased;
+                _ = end_signal() => Err(self.interrupted_application(client.host.pid, &applied.borrow())),
+                done = application.run(manifests, output) => done,
+            };
+            done.map_err(|failure| self.unfinished(failure, &applied.borrow()))
+        });
+        (applied.into_inner(), result)
+    }
+
+    /// The command that applies the manifests again.
+    fn again(&self) -> String {
+        let files = self.files.iter().map(|file| format!(" -f {}", file.display()));
+        let recursive = if self.recursive { " -R" } else { "" };
+        self.which.hint(&format!("terrarium up{recursive}{}", files.collect::<String>()))
+    }
+
+    /// Failure after a signal while manifests are applied.
+    fn interrupted_application(&self, pid: u32, applied: &Applied) -> Failure {
+        let (name, again, down) = (self.which.name(), self.again(), self.which.hint("terrarium down"));
+        let share = applied.share();
+        Failure::Interrupted(if self.foreground {
+            format!("interrupted: {share} were applied; landscape {name}, process {pid}, ends with this command")
+        } else {
+            format!(
+                "interrupted: {share} were applied; landscape {name} goes on as process {pid}; `{again}` applies them all, \
+                 `{down}` stops it"
+            )
+        })
+    }
+
+    /// Adds to the failure of an object what was applied before, and the command that continues.
+    fn unfinished(&self, failure: Failure, applied: &Applied) -> Failure {
+        let (what, remedy) = match failure {
+            Failure::Input { what, hint } => (what, hint),
+            Failure::Failed(what) => (what, String::new()),
+            other => return other,
+        };
+        let what = format!("{what}\napplied before: {} ({})", applied.text(), applied.share());
+        let name = self.which.name();
+        let goes_on = if self.foreground {
+            format!("landscape {name} ends with this command")
+        } else {
+            format!("landscape {name} goes on, and `{}` applies all of them again", self.again())
+        };
+        let hint = if remedy.is_empty() { goes_on } else { format!("{remedy}; {goes_on}") };
+        Failure::Unfinished { what, hint }
+    }
+
     /// Pause between two parts of a story.
     fn pace(&self) -> Result<Pace, Failure> {
         match self.pace {
@@ -259,19 +358,25 @@ impl Arguments {
     }
 }
 
-/// Prints the landscape, and the next commands; `seconds`: time until it was ready, unless it ran already.
+/// Prints the landscape, and the next commands; `seconds`: time until it was ready, unless it ran already; `applied`:
+/// objects of manifests that were applied.
 fn print(
     client: &Client,
     clock: &ClockState,
     seconds: Option<f64>,
     merged: Option<(PathBuf, Current)>,
+    applied: Option<&Applied>,
     arguments: &Arguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Facts { name, profile, seed, seeds, apiservers, log, .. } = &client.facts;
     let gardener_version = client.facts.gardener();
     if arguments.output == "json" {
-        return output.line(&object(client, clock).to_string());
+        let mut object = object(client, clock);
+        if let Some(applied) = applied {
+            object["applied"] = json!(applied.kinds);
+        }
+        return output.line(&object.to_string());
     }
     output.line(&format!(
         "Terrarium {} · Gardener {gardener_version} ({}) · profile {profile} · log {log}{} · seed {seed} · https://{}",
@@ -296,6 +401,9 @@ fn print(
     }
     if let Some(form) = client.host.components.line() {
         output.line(&format!("  Components:   {form}"))?;
+    }
+    if let Some(applied) = applied {
+        output.line(&format!("  applied:  {}", applied.text()))?;
     }
     let Some((path, current)) = merged else { return Ok(()) };
     let current = match current {

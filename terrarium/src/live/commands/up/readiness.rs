@@ -72,19 +72,30 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
         return yet(format!("APIService {name} is not available"));
     }
     let (seeds, _) = Api::<Seed>::all(context, cluster::GARDEN).list(&ListOptions::default()).await?;
-    // Same as column STATUS: extensions may still be missing.
-    let is_ready = |seed: &Seed| {
-        let status = |type_: &str| {
-            let condition = seed.status.conditions.iter().find(|it| it.r#type == type_);
-            condition.map_or("", |condition| condition.status.as_str())
-        };
-        seed.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded")
-            && status(condition::SEED_GARDENLET_READY) == "True"
-            && matches!(status(condition::SEED_EXTENSIONS_READY), "True" | "Progressing")
-    };
-    let ready = seeds.iter().filter(|seed| is_ready(seed)).count();
+    let ready = seeds.iter().filter(|seed| seed_lacks(seed).is_none()).count();
     let wanted = client.facts.seeds as usize;
     if ready < wanted { yet(format!("{ready} of {wanted} Seeds")) } else { Ok(None) }
+}
+
+/// Reason for which a Seed is not ready; `None`: it is ready, as in column STATUS. Extensions may still be missing.
+pub(super) fn seed_lacks(seed: &Seed) -> Option<String> {
+    match &seed.status.last_operation {
+        None => return Some("no gardenlet reconciles it".to_owned()),
+        Some(operation) if operation.state != "Succeeded" => return Some(operation.description.clone()),
+        Some(_) => {}
+    }
+    let wanted: [(&str, &[&str]); 2] =
+        [(condition::SEED_GARDENLET_READY, &["True"]), (condition::SEED_EXTENSIONS_READY, &["True", "Progressing"])];
+    wanted.into_iter().find_map(|(type_, accepted)| lacks_condition(seed, type_, accepted))
+}
+
+/// Reason for which a condition of a Seed has no accepted status.
+pub(super) fn lacks_condition(seed: &Seed, type_: &str, accepted: &[&str]) -> Option<String> {
+    match seed.status.conditions.iter().find(|condition| condition.r#type == type_) {
+        None => Some(format!("condition {type_} is missing")),
+        Some(condition) if accepted.contains(&condition.status.as_str()) => None,
+        Some(condition) => Some(format!("condition {type_} is {}: {}", condition.status, condition.message)),
+    }
 }
 
 /// Names of the Deployments that are to have no instances: others may wait for them.

@@ -10,6 +10,7 @@
 //! ```
 //!
 //! The keys of the file are the names of the flags, and each line is parsed like its flag: both refuse the same values.
+//! Manifests are no settings: they are not part of the file, and `-f` may be repeated with other files at any time.
 
 use std::error::Error as _;
 use std::net::IpAddr;
@@ -146,7 +147,8 @@ impl Settings {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::input(format!("{place}: cannot read the file: {error}"), ""))?;
         Self::parse(&text).map_err(|what| {
-            Failure::input(format!("{place}: {what}"), "its keys are the flags of `terrarium up`, as in `seeds: 2`")
+            let hint = "its keys are the flags of `terrarium up`, as in `seeds: 2`; manifests are applied with -f";
+            Failure::input(format!("{place}: {what}"), hint)
         })
     }
 
