@@ -10,7 +10,7 @@
 //! **Tour.** [`definition`] the object itself; [`schema`] structural OpenAPI v3; `structural` its validation;
 //! [`version`] the data with which a server serves a version; `defaults`, `validation` and `rules` process objects.
 //! `rule` compiles a rule. Cost of rules: `cost` estimates it for a definition, `metering` limits it for an object;
-//! `declared` has the sizes that a schema allows.
+//! `declared` has the sizes that a schema allows. [`expression`] evaluates expressions outside of definitions.
 //!
 //! **Invariants.** No input panics. The served form of a definition depends on its specification only: two equal
 //! specifications are served by one row.
@@ -24,6 +24,7 @@ mod cost;
 mod declared;
 mod defaults;
 pub mod definition;
+pub mod expression;
 mod intern;
 mod metering;
 mod pattern;
@@ -36,6 +37,7 @@ mod validation;
 pub mod version;
 
 pub use definition::{Conflict, Definition};
+pub use expression::{Argument, Expression, ExpressionError};
 pub use intern::intern;
 pub use rule::Rule;
 pub use schema::Schema;

@@ -202,7 +202,7 @@ impl Schema {
     }
 
     /// Converts a value to the form for rules.
-    fn cel(&self, value: &Value) -> Cel {
+    pub(crate) fn cel(&self, value: &Value) -> Cel {
         match value {
             Value::Null => Cel::Null,
             Value::Bool(value) => Cel::Bool(*value),

@@ -17,10 +17,11 @@
 //! versions and their users;
 //! [`why`] reasons for which a Shoot waits; [`rollout`] effects of a change on nodes. [`upgrade`] the order in which
 //! versions of Gardener's components change, and their compatibility. [`faults`] rows of faults; [`history`] log entries for
-//! display; [`past`] lists as of any instant; [`names`] of clusters, profiles and Shoots; [`read`] trees of the API;
-//! [`instant`] and [`spelling`]: times and words as users write them.
+//! display; [`past`] lists as of any instant; [`expectation`] judging of expected states; [`names`] of clusters, profiles and
+//! Shoots; [`read`] trees of the API; [`instant`] and [`spelling`]: times and words as users write them.
 
 mod error;
+pub mod expectation;
 pub mod explain;
 pub mod faults;
 pub mod forecast;

@@ -52,6 +52,17 @@ pub async fn tree(transport: &Transport, path: &str, accept: &str) -> Result<Val
     serde_json::from_slice(&body).map_err(|error| failed(&error))
 }
 
+/// Returns the text of the response to a GET.
+///
+/// # Errors
+/// The server's error message.
+pub async fn text(transport: &Transport, path: &str) -> Result<String, Error> {
+    let failed = |error: &dyn std::fmt::Display| Error::Failed(format!("GET {path}: {error}"));
+    let body = response(transport, path, "*/*").await?.into_body();
+    let body = body.collect().await.map_err(|error| failed(&error))?.to_bytes();
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
 /// Sends a POST that creates an object, and returns the JSON tree of the response.
 ///
 /// # Errors

@@ -9,11 +9,13 @@ use crate::document::Limits;
 use crate::error::Error;
 use crate::tree::{is_merge, too_deep};
 
-/// A node and the line at which it begins.
+/// A node and the position at which it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Line, from 1.
     pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
     /// True if it has a tag.
     pub is_tagged: bool,
     /// Content.
@@ -38,6 +40,10 @@ pub enum Content {
 pub struct Entry {
     /// Line of the key.
     pub line: usize,
+    /// Column of the key in characters, from 1.
+    pub column: usize,
+    /// True if the entry is part of a merged map (`<<`).
+    pub is_merged: bool,
     /// Key.
     pub key: String,
     /// Value.
@@ -60,7 +66,8 @@ pub(crate) fn read(text: &str, limits: Limits) -> Result<Node, Error> {
     loop {
         match reader.next()? {
             (Event::StreamEnd | Event::DocumentEnd, span) => {
-                return Ok(Node { line: span.start.line(), is_tagged: false, content: Content::Null });
+                let (line, column) = position(span);
+                return Ok(Node { line, column, is_tagged: false, content: Content::Null });
             }
             (Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, _) => {}
             (event, span) => return reader.node(event, span, 0),
@@ -97,7 +104,7 @@ impl<'a> Reader<'a> {
         }
         let before = self.left;
         self.count(1)?;
-        let line = span.start.line();
+        let (line, column) = position(span);
         let (content, anchor, is_tagged) = match event {
             Event::Alias(anchor) => {
                 let known = self.anchors.get(&anchor).cloned();
@@ -114,7 +121,7 @@ impl<'a> Reader<'a> {
             Event::MappingStart(anchor, tag) => (Content::Map(self.map(depth + 1)?), anchor, tag.is_some()),
             _ => (Content::Null, 0, false),
         };
-        let node = Node { line, is_tagged, content };
+        let node = Node { line, column, is_tagged, content };
         if anchor > 0 {
             let size = before - self.left;
             self.count(size)?;
@@ -145,29 +152,28 @@ impl<'a> Reader<'a> {
             }
         };
         loop {
-            let (key, line, merges) = match self.next()? {
+            let (key, (line, column), merges) = match self.next()? {
                 (Event::MappingEnd | Event::StreamEnd, _) => return Ok(entries),
                 (Event::Scalar(text, style, anchor, tag), span) => {
                     let merges = style == ScalarStyle::Plain && is_merge(&text, tag.as_deref());
                     let key = text.clone().into_owned();
-                    let line = span.start.line();
                     if anchor > 0 {
                         self.node(Event::Scalar(text, style, anchor, tag), span, depth)?;
                     }
-                    (key, line, merges)
+                    (key, position(span), merges)
                 }
                 (event, span) => {
-                    let line = span.start.line();
+                    let place = position(span);
                     match self.node(event, span, depth)?.content {
-                        Content::Scalar(text) => (text, line, false),
-                        _ => return Err(Error::at(line, "a key is not a text")),
+                        Content::Scalar(text) => (text, place, false),
+                        _ => return Err(Error::at(place.0, "a key is not a text")),
                     }
                 }
             };
             let (event, span) = self.next()?;
             let value = self.node(event, span, depth)?;
             if !merges {
-                set(&mut entries, Entry { line, key, value });
+                set(&mut entries, Entry { line, column, is_merged: false, key, value });
                 continue;
             }
             let maps = match value.content {
@@ -178,11 +184,16 @@ impl<'a> Reader<'a> {
             for map in maps {
                 let Content::Map(merged) = map.content else { continue };
                 for entry in merged {
-                    set(&mut entries, entry);
+                    set(&mut entries, Entry { is_merged: true, ..entry });
                 }
             }
         }
     }
+}
+
+/// Returns line and column of the beginning of a span, both from 1.
+fn position(span: Span) -> (usize, usize) {
+    (span.start.line(), span.start.col() + 1)
 }
 
 #[cfg(test)]
@@ -213,6 +224,21 @@ mod tests {
         check("a: 1.120\nb:\n- yes\n- '1.0'\nc:\n", "1{1:a=1:1.120 2:b=3[3:yes 4:1.0] 5:c=5:~}");
         check("# note\n---\n{a: [x,\n y]}\n", "3{3:a=3[3:x 4:y]}");
         assert_eq!(read("", Limits::FILE).map(|node| node.content), Ok(Content::Null));
+    }
+
+    #[test]
+    fn nodes_and_keys_have_columns() {
+        let node = read("a:\n  - {b: 1, ü: [x]}\n", Limits::FILE).expect("nodes");
+        let a = &node.entries().expect("a map")[0];
+        let Content::List(items) = &a.value.content else { panic!("{a:?}") };
+        let entries = items[0].entries().expect("a map");
+        let columns = |entry: &Entry| (entry.line, entry.column, entry.value.column);
+        assert_eq!((a.column, items[0].column), (1, 5));
+        assert_eq!(entries.iter().map(columns).collect::<Vec<_>>(), [(2, 6, 9), (2, 12, 15)]);
+        assert!(entries.iter().all(|entry| !entry.is_merged));
+        let merged = read("a: &b {x: 1}\nc: {<<: *b, y: 2}\n", Limits::FILE).expect("nodes");
+        let entries = merged.entries().expect("a map")[1].value.entries().expect("a map");
+        assert_eq!(entries.iter().map(|entry| entry.is_merged).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]
