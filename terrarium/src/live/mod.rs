@@ -15,7 +15,7 @@ use clap::Args;
 use clap::builder::TypedValueParser;
 
 pub(crate) use self::commands::{
-    ask, at, clock, config, credential, dashboard, demo, doctor, down, dump, events, fault, get, history,
+    ask, assert, at, clock, config, credential, dashboard, demo, doctor, down, dump, events, fault, get, history,
     kubeconfig_command, kubectl, landscapes, log, logs, replay, status, up, upgrade,
 };
 pub(crate) use self::landscape::client;

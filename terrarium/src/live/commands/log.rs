@@ -7,7 +7,7 @@ use std::sync::Arc;
 use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 use clap::Args;
-use eventlog::{Entry, Message, Revision};
+use eventlog::{Entry, Message};
 use futures::StreamExt;
 
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use crate::live::{Which, block_on};
 use crate::output::{Form, Output};
 use ops::history::entry::ReadEntry;
 use ops::history::writers;
-use ops::instant::{Place, When};
+use ops::instant::Place;
 use ops::names::clusters::NamedCluster;
 use ops::names::shoots::{self, ShootName};
 use ops::spelling::nearest;
@@ -88,22 +88,7 @@ impl Arguments {
             let hint = "leave --follow out, or resume it with `terrarium up`";
             return Err(Failure::input(format!("landscape {} does not run", past.facts.name), hint));
         }
-        // The range includes both ends.
-        let from = match self.since {
-            None => past.base().await?,
-            Some(Place::Revision(revision)) => {
-                past.find(Place::Revision(revision)).await.map(|found| Revision(found.0.saturating_sub(1)))?
-            }
-            Some(Place::At(when)) => {
-                let instant = When::At(when.before(past.now) - chrono::TimeDelta::nanoseconds(1));
-                past.find(Place::At(instant)).await?
-            }
-        };
-        let from = from.max(past.base().await?);
-        let to = match self.until {
-            None => past.head().await?,
-            Some(place) => past.find(place).await?,
-        };
+        let (from, to) = past.range(self.since, self.until).await?;
         let (mut count, mut actors) = (0_u64, Actors::default());
         past.each(from, to, cluster, |entry| {
             actors.meet(entry);

@@ -4,6 +4,7 @@
 //! Computations of commands are in `ops`; shared access to landscapes is in [`landscape`](super::landscape).
 
 pub(crate) mod ask;
+pub(crate) mod assert;
 pub(crate) mod at;
 pub(crate) mod clock;
 pub(crate) mod config;

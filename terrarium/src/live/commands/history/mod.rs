@@ -34,7 +34,7 @@ use crate::live::clock_file::time;
 use crate::live::directory::{Directory, Facts, Held};
 use crate::live::host::{Log, recovered};
 use ops::history::entry::tree;
-use ops::instant::Place;
+use ops::instant::{Place, When};
 use ops::names::clusters::NamedCluster;
 use ops::names::shoots::{self, ShootName};
 use ops::past::moment::{self, NoMoment};
@@ -223,6 +223,30 @@ impl Past {
     pub(crate) async fn find(&self, place: Place) -> Result<Revision, Failure> {
         let head = self.head().await?;
         moment::find(&*self.log(), head, place, self.now).await.map_err(|error| self.no_moment(error))
+    }
+
+    /// Returns the range of entries between two places, both of which it includes, for [`Past::each`]; by default it is all
+    /// that is retained.
+    pub(crate) async fn range(
+        &self,
+        since: Option<Place>,
+        until: Option<Place>,
+    ) -> Result<(Revision, Revision), Failure> {
+        let from = match since {
+            None => self.base().await?,
+            Some(Place::Revision(revision)) => {
+                self.find(Place::Revision(revision)).await.map(|found| Revision(found.0.saturating_sub(1)))?
+            }
+            Some(Place::At(when)) => {
+                let instant = When::At(when.before(self.now) - chrono::TimeDelta::nanoseconds(1));
+                self.find(Place::At(instant)).await?
+            }
+        };
+        let to = match until {
+            None => self.head().await?,
+            Some(place) => self.find(place).await?,
+        };
+        Ok((from.max(self.base().await?), to))
     }
 
     /// Returns the instant of a place: for a revision that of its entry, or of the last one before it.
