@@ -20,7 +20,7 @@ enum Empty {
 }
 
 /// Every command with `--output`, its words (none: as the command), and its empty form.
-const COMMANDS: [(&str, &[&str], Empty); 34] = [
+const COMMANDS: [(&str, &[&str], Empty); 36] = [
     ("landscape list", &[], Empty::Object("landscapes")),
     ("get", &["get", "shoots", "-A"], Empty::Object("items")),
     ("at get", &["at", "1", "get", "shoots", "-A"], Empty::Object("items")),
@@ -41,6 +41,8 @@ const COMMANDS: [(&str, &[&str], Empty); 34] = [
     ("clock resume", &[], Empty::Never),
     ("clock rate", &[], Empty::Never),
     ("clock mode", &[], Empty::Never),
+    ("assert", &[], Empty::Never),
+    ("wait", &[], Empty::Never),
     ("fault inject", &[], Empty::Never),
     ("replay", &[], Empty::Never),
     ("doctor", &[], Empty::Never),

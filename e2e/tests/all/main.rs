@@ -9,6 +9,7 @@ mod compatibility;
 mod completion;
 mod config;
 mod empty;
+mod expectations;
 mod faults;
 mod gardenlet_configuration;
 mod guides;

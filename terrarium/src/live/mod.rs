@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::TypedValueParser;
 
+pub(crate) use self::commands::clock::wait;
 pub(crate) use self::commands::{
     ask, assert, at, clock, config, credential, dashboard, demo, doctor, down, dump, events, fault, get, history,
     kubeconfig_command, kubectl, landscapes, log, logs, replay, status, up, upgrade,

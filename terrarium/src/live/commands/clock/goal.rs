@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Destination of `clock advance` and `clock until`.
 
+use std::sync::Arc;
+
 use api::cluster;
 use api::core::Shoot;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -8,6 +10,7 @@ use controller::{Api, ListOptions};
 use domain::maintenance::upcoming;
 use process::Context;
 
+use super::expectation_goal::ExpectationGoal;
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::progress;
@@ -21,6 +24,17 @@ pub(super) enum Goal {
     Time(When),
     Window(Option<ShootName>),
     State(ShootName, &'static str),
+    /// Expectations hold; within this duration.
+    Expectations(Arc<ExpectationGoal>, TimeDelta),
+}
+
+/// Condition that ends an advance before its last instant.
+#[derive(Clone, Debug)]
+pub(super) enum Condition {
+    /// Namespace, name and state of a Shoot.
+    State(String, String, &'static str),
+    /// Expectations.
+    Expectations(Arc<ExpectationGoal>),
 }
 
 /// Resolved goal.
@@ -28,8 +42,8 @@ pub(super) enum Goal {
 pub(super) struct Destination {
     /// Latest instant at which the advance ends.
     pub(super) to: DateTime<Utc>,
-    /// Namespace, name and state of the awaited Shoot.
-    pub(super) state: Option<(String, String, &'static str)>,
+    /// Condition that ends it earlier.
+    pub(super) condition: Option<Condition>,
     /// True if `to` is a limit rather than the goal.
     pub(super) is_limit: bool,
 }
@@ -62,16 +76,16 @@ impl Goal {
     ) -> Result<Destination, Failure> {
         let after = |by: TimeDelta| instant::reach(now, by).map_err(Failure::from);
         let context = &client.context();
-        let (to, state) = match self {
-            Self::Time(When::Off(by)) => (after(*by)?, None),
-            Self::Time(When::At(instant)) => (*instant, None),
+        let to = match self {
+            Self::Time(When::Off(by)) => after(*by)?,
+            Self::Time(When::At(instant)) => *instant,
             Self::Window(shoot) => {
                 let shoot = match shoot {
                     Some(shoot) => Some(client.shoot(shoot).await?),
                     None => None,
                 };
                 let begin = window_of(context, shoot.as_ref(), now).await?;
-                (instant::reach(begin, TimeDelta::seconds(1))?, None)
+                instant::reach(begin, TimeDelta::seconds(1))?
             }
             Self::State(shoot, state) => {
                 let shoot = &client.shoot(shoot).await?;
@@ -80,7 +94,12 @@ impl Goal {
                     shoot.find(context).await?;
                 }
                 let to = max.map_or_else(|| Ok(When::Off(FAR).behind(now)), after)?;
-                return Ok(Destination { to, state: Some((namespace, shoot.name.clone(), state)), is_limit: true });
+                let condition = Some(Condition::State(namespace, shoot.name.clone(), state));
+                return Ok(Destination { to, condition, is_limit: true });
+            }
+            Self::Expectations(awaited, within) => {
+                let condition = Some(Condition::Expectations(awaited.clone()));
+                return Ok(Destination { to: after(*within)?, condition, is_limit: true });
             }
         };
         if to < now {
@@ -94,19 +113,19 @@ impl Goal {
             ));
         }
         let limit = max.map(after).transpose()?.filter(|limit| *limit < to);
-        Ok(Destination { to: limit.unwrap_or(to), state, is_limit: limit.is_some() })
+        Ok(Destination { to: limit.unwrap_or(to), condition: None, is_limit: limit.is_some() })
     }
 }
 
 impl Destination {
     /// Goal for the progress display.
     pub(super) fn goal(&self) -> progress::Goal {
-        match &self.state {
-            None => progress::Goal::Time(self.to),
-            Some((namespace, name, state)) => {
-                progress::Goal::State { text: format!("Shoot {namespace}/{name} is {state}"), limit: self.to }
-            }
-        }
+        let text = match &self.condition {
+            None => return progress::Goal::Time(self.to),
+            Some(Condition::State(namespace, name, state)) => format!("Shoot {namespace}/{name} is {state}"),
+            Some(Condition::Expectations(awaited)) => awaited.goal(),
+        };
+        progress::Goal::State { text, limit: self.to }
     }
 }
 

@@ -31,7 +31,8 @@ use process::{Context, Exit, Identity, Output};
 use serde::Serialize;
 use tokio::sync::Notify;
 
-use super::goal::{DELETED, Destination, Goal};
+use super::expectation_goal::ExpectationGoal;
+use super::goal::{Condition, DELETED, Destination, Goal};
 use super::{time, wall};
 use crate::failure::Failure;
 use crate::live::Which;
@@ -169,6 +170,8 @@ struct PrinterState {
     at: Option<DateTime<Utc>>,
     /// True if the Shoots could not be read yet.
     awaits_shoots: bool,
+    /// Expectations that end the advance.
+    awaited: Option<Arc<ExpectationGoal>>,
     /// Stop condition that was reached.
     reached: Option<Reached>,
     halted: bool,
@@ -178,7 +181,7 @@ struct PrinterState {
 enum Reached {
     /// An Event that ends the advance: reason, object and message.
     Event(String),
-    /// The awaited state of the Shoot.
+    /// The awaited state of the Shoot, or of the objects of the expectations.
     State,
     /// The receiver of the output is closed.
     Closed,
@@ -186,7 +189,15 @@ enum Reached {
 
 impl StepPrinter {
     fn new(steps: Sender<Part>) -> Self {
-        let state = PrinterState { steps, story: None, at: None, awaits_shoots: false, reached: None, halted: false };
+        let state = PrinterState {
+            steps,
+            story: None,
+            at: None,
+            awaits_shoots: false,
+            awaited: None,
+            reached: None,
+            halted: false,
+        };
         Self(Arc::new(StepPrinterInner { state: Mutex::new(state), has_seen_all: Notify::new() }))
     }
 
@@ -228,6 +239,10 @@ impl StepPrinter {
         self.state().reached.is_some()
     }
 
+    fn has_reached_state(&self) -> bool {
+        matches!(self.state().reached, Some(Reached::State))
+    }
+
     /// Completes the previous step after time has moved.
     fn moved(&self, now: DateTime<Utc>) {
         let mut state = self.state();
@@ -248,6 +263,13 @@ impl StepPrinter {
         if let Some(at) = state.at {
             state.close(at);
         }
+    }
+
+    /// Expectations that have to be judged before time moves on, and the present instant.
+    fn unjudged(&self) -> Option<(Arc<ExpectationGoal>, DateTime<Utc>)> {
+        let state = self.state();
+        let awaited = state.awaited.clone().filter(|awaited| state.reached.is_none() && awaited.is_due())?;
+        Some((awaited, state.at?))
     }
 
     /// True if time has to stop here and has not been stopped yet.
@@ -292,6 +314,11 @@ impl Reports for TellingReports {
                 printer.0.has_seen_all.notify_one();
             }
             // Time stands until the report is sent.
+            if let Some((awaited, now)) = printer.unjudged()
+                && awaited.judge(&client, now).await
+            {
+                printer.reach(Reached::State);
+            }
             if printer.halts() {
                 client.command("halt").await.map_err(|failure| ReportError::Broken(failure.to_string()))?;
                 printer.state().halted = true;
@@ -328,7 +355,7 @@ impl Journey {
             // Time moves without gardener-apiserver as well: the end of a fault and a restart depend on it.
             let shoots = Api::<Shoot>::all(&own, cluster::GARDEN).list(&ListOptions::default()).await;
             let shoots = shoots.ok().map(|(shoots, _)| shoots.len());
-            self.watch(shoots.is_none_or(|shoots| shoots > 1), &destination);
+            self.watch(shoots.is_none_or(|shoots| shoots > 1), &destination).await;
             self.printer.0.has_seen_all.notified().await;
             Ok::<_, Failure>((destination, shoots))
         };
@@ -339,16 +366,23 @@ impl Journey {
         self.printer.begin(self.context.clock.now(), shoots);
         let to = destination.to;
         let mut progress = Progress::of_time(destination.goal(), now, wall().now());
-        if destination.state.is_some() {
+        if destination.condition.is_some() {
             // An operation that was just requested may not have begun.
             self.advance(now, &mut progress).await?;
             self.printer.forget_state();
-            if self.printer.has_reached() || self.has_state(&destination).await? {
+            if self.printer.has_reached() || self.holds(&destination).await? {
                 return self.arrive(&destination, to).await;
             }
         }
-        self.advance(to, &mut progress).await?;
-        self.arrive(&destination, to).await
+        loop {
+            self.advance(to, &mut progress).await?;
+            // Expectations that hold in the midst of an instant may not hold at its end.
+            let is_expected = matches!(destination.condition, Some(Condition::Expectations(_)));
+            if !is_expected || !self.printer.has_reached_state() || self.holds(&destination).await? {
+                return self.arrive(&destination, to).await;
+            }
+            self.printer.forget_state();
+        }
     }
 
     /// Waits for a result; tells the obstacles of landscape time once if that takes long.
@@ -374,7 +408,7 @@ impl Journey {
         super::read(&self.client, &self.settings.which, result).await
     }
 
-    fn watch(&self, names_shoots: bool, destination: &Destination) {
+    async fn watch(&self, names_shoots: bool, destination: &Destination) {
         let story = Story::begin(&self.context, None, names_shoots);
         self.printer.state().story = Some(story);
         if !self.settings.stop_on.is_empty() {
@@ -391,23 +425,38 @@ impl Journey {
                 })
                 .start();
         }
-        if let Some((namespace, name, state)) = destination.state.clone() {
-            let printer = self.printer.clone();
-            Reflector::<Shoot>::new(
-                Api::namespaced(&self.context, cluster::GARDEN, &namespace),
-                ListOptions::default(),
-            )
-            .on_change(move |change: &Change<Shoot>| {
-                if *change.key.name == *name && is_in(change.new.as_deref(), state) {
-                    printer.reach(Reached::State);
-                }
-            })
-            .start();
+        match destination.condition.clone() {
+            None => {}
+            Some(Condition::State(namespace, name, state)) => {
+                let printer = self.printer.clone();
+                Reflector::<Shoot>::new(
+                    Api::namespaced(&self.context, cluster::GARDEN, &namespace),
+                    ListOptions::default(),
+                )
+                .on_change(move |change: &Change<Shoot>| {
+                    if *change.key.name == *name && is_in(change.new.as_deref(), state) {
+                        printer.reach(Reached::State);
+                    }
+                })
+                .start();
+            }
+            Some(Condition::Expectations(awaited)) => {
+                awaited.watch(&self.client, &self.context).await;
+                self.printer.state().awaited = Some(awaited);
+            }
         }
     }
 
-    async fn has_state(&self, destination: &Destination) -> Result<bool, Failure> {
-        let Some((namespace, name, state)) = &destination.state else { return Ok(false) };
+    /// True if the condition of the destination holds now.
+    async fn holds(&self, destination: &Destination) -> Result<bool, Failure> {
+        let (namespace, name, state) = match &destination.condition {
+            None => return Ok(false),
+            Some(Condition::State(namespace, name, state)) => (namespace, name, state),
+            Some(Condition::Expectations(awaited)) => {
+                let now = self.client.clock().await?.now;
+                return Ok(awaited.judge(&self.client, now).await);
+            }
+        };
         let shoots = Api::<Shoot>::namespaced(&self.client.context(), cluster::GARDEN, namespace);
         let shoot = shoots.get_opt(name).await.map_err(|error| Failure::Failed(error.to_string()));
         let shoot = self.read(shoot).await?;
@@ -476,17 +525,16 @@ impl Journey {
         let reached = self.printer.state().reached.clone();
         let state = self.client.clock().await?;
         let now = state.now;
-        match (reached, &destination.state) {
+        let holds = reached.is_none() && self.holds(destination).await?;
+        match (reached, &destination.condition) {
             (Some(Reached::Event(event)), _) => Err(Failure::Failed(format!("stopped at {}: {event}", time(now)))),
             (Some(Reached::Closed), _) => Err(Failure::OutputClosed),
             (Some(Reached::State), _) => Ok(()),
-            (None, Some((namespace, name, state))) => {
-                if self.has_state(destination).await? {
-                    return Ok(());
-                }
+            (None, _) if holds => Ok(()),
+            (None, Some(Condition::State(namespace, name, state))) => {
                 Err(Failure::Failed(format!("Shoot {namespace}/{name} is not {state} by {}", time(to))))
             }
-            (None, None) if now < to && state.dropped.contains(&participant(std::process::id())) => {
+            (None, _) if now < to && state.dropped.contains(&participant(std::process::id())) => {
                 let seconds = REPORT_LIMIT.num_seconds();
                 Err(Failure::Failed(format!(
                     "stopped at {}: this command had not answered the host for {seconds} s of wall time; \
@@ -495,11 +543,12 @@ impl Journey {
                     to = time(to)
                 )))
             }
-            (None, None) if now < to => Err(Failure::Failed(format!(
+            (None, _) if now < to => Err(Failure::Failed(format!(
                 "another client ended the command at {}, on the way to {}",
                 time(now),
                 time(to)
             ))),
+            (None, Some(Condition::Expectations(awaited))) => Err(awaited.failure(to)),
             (None, None) if destination.is_limit => {
                 Err(Failure::Failed(format!("stopped at {}: --max is too short", time(now))))
             }

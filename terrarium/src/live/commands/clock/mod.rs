@@ -2,13 +2,15 @@
 //! `terrarium clock`: reads and moves landscape time.
 //!
 //! **Tour.** This file is the command line; [`goal`] destinations of `until`; [`journey`] moves time there and reports the
-//! events until then; [`tally`] counts many events; [`hourly`] advice about reconciliations; [`windows`] Shoots whose
-//! window was reached.
+//! events until then; [`expectation_goal`] expectations that end it, and [`wait`] the command for them; [`tally`] counts many events;
+//! [`hourly`] advice about reconciliations; [`windows`] Shoots whose window was reached.
 
+mod expectation_goal;
 mod goal;
 mod hourly;
 mod journey;
 mod tally;
+pub(crate) mod wait;
 mod windows;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
@@ -209,9 +211,36 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         ignore_absence: options.ignore_absence,
         which: which.clone(),
     };
+    let printing = Printing { form, is_verbose: options.verbose, is_quiet: options.quiet };
+    let ending = go(&client, goal, settings, printing, output);
+    if let (Ok(()), Some(shoot)) = (&ending, &named) {
+        block_on(windows::note(&directory, &client, shoot))?;
+    }
+    ending
+}
+
+/// Output of a command that moves time.
+#[derive(Clone, Copy, Debug)]
+struct Printing {
+    form: Form,
+    /// True if every line is printed.
+    is_verbose: bool,
+    /// True if only the clock at the end is printed.
+    is_quiet: bool,
+}
+
+/// Moves time to a goal, and prints what happens, and the clock at the end.
+fn go(
+    client: &Client,
+    goal: Goal,
+    settings: AdvanceSettings,
+    printing: Printing,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let (Printing { form, is_verbose, is_quiet }, which) = (printing, settings.which.clone());
     let (mut tally, mut hourly) = (Tally::default(), Hourly::default());
-    let mut prints_all = options.verbose;
-    let ending = journey::go(&client, goal, settings, |part| match part {
+    let mut prints_all = is_verbose;
+    let ending = journey::go(client, goal, settings, |part| match part {
         Part::Absence(absence) => {
             output.note(&format!("warning: {}", journey::absent(absence)));
             Ok(())
@@ -231,14 +260,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         }
         Part::Follows { at, shoots } => {
             output.note(&format!("note: gardener-apiserver answers: Shoots are followed from {} on", time(*at)));
-            prints_all = options.verbose || *shoots <= PRINTED_SHOOTS;
+            prints_all = is_verbose || *shoots <= PRINTED_SHOOTS;
             tally.follow(*shoots);
             Ok(())
         }
-        Part::Progress(_) if options.quiet => Ok(()),
+        Part::Progress(_) if is_quiet => Ok(()),
         Part::Progress(progress) => {
             if progress.is_long()
-                && let Some(advice) = hourly.advice(&windows_only(which, client.facts.seeds))
+                && let Some(advice) = hourly.advice(&windows_only(&which, client.facts.seeds))
             {
                 output.note(&advice);
             }
@@ -250,7 +279,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             if form != Form::Text {
                 return output.item(form, &json!(step));
             }
-            if prints_all && !options.quiet {
+            if prints_all && !is_quiet {
                 return step.happened.iter().try_for_each(|line| output.line(&line.render()));
             }
             tally.add(&step.happened);
@@ -263,13 +292,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     // The final time and the events are printed even if the destination was not reached.
     if !matches!(ending, Err(Failure::Input { .. } | Failure::OutputClosed)) {
         let state = block_on(client.clock())?;
-        if form == Form::Text && !prints_all && !options.quiet {
+        if form == Form::Text && !prints_all && !is_quiet {
             tally.lines(state.now).iter().try_for_each(|line| output.line(line))?;
         }
         print_last(&state, form, output)?;
-    }
-    if let (Ok(()), Some(shoot)) = (&ending, &named) {
-        block_on(windows::note(&directory, &client, shoot))?;
     }
     ending
 }
@@ -293,7 +319,7 @@ async fn read<T>(client: &Client, which: &Which, result: Result<T, Failure>) -> 
 async fn detach(client: &Client, goal: &Goal, options: &MoveOptions) -> Result<ClockState, Failure> {
     let now = client.clock().await?.now;
     let destination = goal.resolve(client, now, options.max).await?;
-    if destination.state.is_some() {
+    if destination.condition.is_some() {
         let hint = "leave --detach out, or name an instant";
         return Err(Failure::input("a Shoot's state is seen by the command itself, which --detach ends", hint));
     }
