@@ -168,7 +168,7 @@ impl<'a> Application<'a> {
         let has = |(key, value): &(&str, &str)| {
             known
                 .as_ref()
-                .and_then(|known| known.metadata.labels.get(*key))
+                .and_then(|known| known.metadata.labels.get(key))
                 .is_some_and(|found| found.as_str() == *value)
         };
         if labels.iter().all(has) {
