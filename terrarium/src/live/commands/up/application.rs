@@ -86,7 +86,7 @@ impl<'a> Application<'a> {
             let moved = match step {
                 Step::Apply(manifest) if Plan::is_addition(manifest) => {
                     if self.add(manifest).await? {
-                        tell_addition(&plan, manifest, output);
+                        note_addition(&plan, manifest, output);
                     }
                     None
                 }
@@ -97,7 +97,7 @@ impl<'a> Application<'a> {
                 Step::Seed(manifest) => {
                     self.seed(manifest).await?;
                     if Plan::is_addition(manifest) {
-                        tell_addition(&plan, manifest, output);
+                        note_addition(&plan, manifest, output);
                     }
                     None
                 }
@@ -118,12 +118,12 @@ impl<'a> Application<'a> {
     }
 
     /// Returns a note if the manifests come from another release than the landscape's.
-    fn note_on_release(&self, said: Option<&GardenerVersion>) -> Option<String> {
-        let (said, own) = (said?, GardenerVersion::parse(&self.version)?);
-        (said.minor() != own.minor()).then(|| {
+    fn note_on_release(&self, found: Option<&GardenerVersion>) -> Option<String> {
+        let (found, own) = (found?, GardenerVersion::parse(&self.version)?);
+        (found.minor() != own.minor()).then(|| {
             format!(
-                "note: the manifests come from Gardener v{said} (status.gardener.version), and the landscape emulates v{own}; \
-                 --gardener-version v{said} creates another one"
+                "note: the manifests come from Gardener v{found} (status.gardener.version), and the landscape emulates v{own}; \
+                 --gardener-version v{found} creates another one"
             )
         })
     }
@@ -351,7 +351,7 @@ fn is_counted(step: &Step) -> bool {
     matches!(step, Step::Apply(manifest) | Step::Seed(manifest) if !Plan::is_addition(manifest))
 }
 
-fn tell_addition(plan: &Plan, manifest: &Manifest, output: &mut Output) {
+fn note_addition(plan: &Plan, manifest: &Manifest, output: &mut Output) {
     if let Some(note) = plan.note_on(manifest) {
         output.note(&format!("note: {note}"));
     }
