@@ -36,9 +36,9 @@ static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 pub(super) enum Pattern {
     /// The value is missing or null.
     Absent,
-    /// These fields or entries.
+    /// Fields or entries that the value has, too.
     Fields(Vec<Child>),
-    /// These items, by their keys.
+    /// Items that the list has, too, by their keys.
     Items(Vec<Item>),
     /// This value.
     Equal(Value, Node),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The process of a landscape's host, as a command sees it whose requests get no answer.
 //!
-//! A host that has ended, or ends, explains an error of a connection; the lock of the landscape's directory tells. A process that is stopped (by a debugger, or by SIGSTOP) answers nothing, and its connections stay open: the command
-//! would wait without a reason. Its state is read from `/proc`; where that is not possible nothing is printed.
+//! The end of the host explains an error of a connection; the lock of the landscape's directory shows it. A process that is
+//! stopped (by a debugger, or by SIGSTOP) does not answer, and its connections stay open: the command would wait without a
+//! reason. Its state is read from `/proc`; where that is not possible, nothing is printed.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};

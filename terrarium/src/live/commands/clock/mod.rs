@@ -2,8 +2,8 @@
 //! `terrarium clock`: reads and moves landscape time.
 //!
 //! **Tour.** This file is the command line; [`goal`] destinations of `until`; [`journey`] moves time there and reports the
-//! events until then; [`expectation_goal`] expectations that end it, and [`wait`] the command for them; [`tally`] counts many events;
-//! [`hourly`] advice about reconciliations; [`windows`] Shoots whose window was reached.
+//! events until then; [`expectation_goal`] expectations that end it, and [`wait`] the command for them; [`tally`] counts many
+//! events; [`hourly`] advice about reconciliations; [`windows`] Shoots whose window was reached.
 
 mod expectation_goal;
 mod goal;

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_landscape_serves_is_refused() {
+    fn unserved_kinds_are_refused() {
         let refusal = |text: &str| {
             let manifests = manifests::parse("f.yaml", text).expect("manifests");
             manifests.iter().try_for_each(check).expect_err("it is refused").to_string()
