@@ -126,7 +126,7 @@ async fn clusters_are_filtered_and_sorted_in_a_total_order() {
     assert_eq!(names("filter=nothing").await, "");
     assert_eq!(names("filter=colour:red+version:1.27").await, "bc", "by the rest");
     let text = stage.get("/dashboard/clusters?filter=colour:red").await.text;
-    assert!(text.contains("`colour:` is no key"), "the message stands at the box");
+    assert!(text.contains("`colour:` is not a key"), "the message stands at the box");
 }
 
 #[tokio::test]

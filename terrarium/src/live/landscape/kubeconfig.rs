@@ -562,8 +562,8 @@ mod tests {
         fs::create_dir_all(&folder).expect("a folder for temporary files");
         let path = folder.join("config");
         for (text, why) in [
-            ("clusters: 5\n", Some("clusters is no list")),
-            ("users: hello\n", Some("users is no list")),
+            ("clusters: 5\n", Some("clusters is not a list")),
+            ("users: hello\n", Some("users is not a list")),
             ("contexts: [{name: a}, 5]\n", Some("contexts[1] is not a mapping")),
             ("contexts: [{name: 5}]\n", Some("contexts[0].name is not a text")),
             ("clusters: [{name: a, cluster: x}]\n", Some("clusters[0].cluster is not a mapping")),
