@@ -145,10 +145,10 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("it cannot be evaluated".to_owned()))
 }
 
-/// First line of an error of the parser, which shows the text below.
+/// First line of an error of the parser, which shows the text below: `LINE:COLUMN: …`.
 fn first_line(error: &str) -> String {
     let line = error.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    line.strip_prefix("ERROR: ").unwrap_or(line).to_owned()
+    line.strip_prefix("ERROR: <input>:").unwrap_or(line).to_owned()
 }
 
 /// Names that an expression uses and does not define.
