@@ -161,7 +161,7 @@ fn every_end_of_a_component_leaves_its_reason() {
     );
     sandbox.terrarium(&["down"]);
     let log = std::fs::read_to_string(sandbox.directory().join("host.log")).expect("the host's log");
-    in_order(&log, &["the landscape stops: SIGTERM", "a process has ended as it was asked to", "the kubelet stops"]);
+    in_order(&log, &["the landscape stops: SIGTERM", "a process has ended on request", "the kubelet stops"]);
 }
 
 /// Returns a landscape with stopped time and a Shoot, which has timers on every day of a hundred years.
