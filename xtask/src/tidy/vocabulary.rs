@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn test_helpers_do_not_end_the_search() {
+    fn helpers_of_tests_do_not_end_the_search() {
         for above in ["#[cfg(test)]\nmod tests;\n", "#[cfg(test)]\nfn helper() {}\n"] {
             let source = format!("{above}f(\"gardener.cloud/operation\");\n");
             let expected = "scheduler/src/lib.rs:3: \"gardener.cloud/operation\" is written out: use its constant of `api::constants`, or add one";

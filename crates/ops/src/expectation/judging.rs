@@ -26,13 +26,17 @@ impl Item {
             Self::Object { target, pattern, expressions } => match seen.first() {
                 None => lines.push(absent(target)),
                 Some(object) => {
-                    pattern.iter().for_each(|pattern| pattern.differences(Some(object), "", &mut lines));
+                    if let Some(pattern) = pattern {
+                        pattern.differences(Some(object), "", &mut lines);
+                    }
                     judge(expressions, ("object", object), times, &mut lines);
                 }
             },
             Self::Objects { target, count, pattern, expressions } => {
                 number(target, *count, pattern.is_some(), seen, &mut lines);
-                pattern.iter().for_each(|pattern| each(pattern, seen, &mut lines));
+                if let Some(pattern) = pattern {
+                    each(pattern, seen, &mut lines);
+                }
                 judge(expressions, ("objects", &Value::Array(seen.to_vec())), times, &mut lines);
             }
             Self::Absent(target) if seen.is_empty() || target.name.is_none() => {

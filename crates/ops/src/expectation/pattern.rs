@@ -220,7 +220,9 @@ impl Pattern {
                     }
                     None => &[],
                 };
-                items.iter().for_each(|item| item.differences(list, path, into));
+                for item in items {
+                    item.differences(list, path, into);
+                }
             }
             Self::Equal(expected, node) => {
                 if !found.is_some_and(|found| is_equal(node, expected, found)) {

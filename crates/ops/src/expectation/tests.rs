@@ -43,7 +43,7 @@ fn shoot() -> Value {
         "spec": {
             "kubernetes": { "version": "1.31.1" },
             "provider": {
-                "type": "local", "infrastructureConfig": { "kind": "I", "zones": [{ "name": "0", "n": 1 }] },
+                "type": "local", "infrastructureConfig": { "kind": "I", "zones": [{ "name": "0", "count": 1 }] },
                 "workers": [
                     { "name": "a", "minimum": 1, "maximum": 2, "maxSurge": 1, "machine": { "type": "small" } },
                     { "name": "b", "minimum": 1, "maximum": 1, "maxSurge": "25%", "machine": { "type": "large" } },
@@ -103,12 +103,12 @@ fn a_tree_is_compared_by_the_schema_of_its_kind() {
                     "spec.provider.workers[c]: expected, is absent",
                 ],
             ),
-            ("{spec: {provider: {infrastructureConfig: {zones: [{n: 1, name: '0'}]}}}}", &[]),
+            ("{spec: {provider: {infrastructureConfig: {zones: [{count: 1, name: '0'}]}}}}", &[]),
             (
                 "{spec: {provider: {infrastructureConfig: {kind: J, zones: []}}}}",
                 &[
                     "spec.provider.infrastructureConfig.kind: expected J, is I",
-                    r#"spec.provider.infrastructureConfig.zones: expected [], is [{"n":1,"name":"0"}]"#,
+                    r#"spec.provider.infrastructureConfig.zones: expected [], is [{"count":1,"name":"0"}]"#,
                 ],
             ),
             (
