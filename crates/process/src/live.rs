@@ -468,7 +468,7 @@ mod tests {
         fn report(&self, idle: Idle) -> Answered {
             let mut reports = self.reports.lock();
             *reports += 1;
-            if *reports % 2 == 0 {
+            if reports.is_multiple_of(2) {
                 return Box::pin(async { Err(ReportError::NotJoined("it was dropped".to_owned())) });
             }
             self.alone.report(idle)

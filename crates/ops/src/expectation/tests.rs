@@ -190,8 +190,9 @@ fn items_hold_or_show_their_differences() {
             ("absent: {kind: Shoot, name: local}", &["Shoot garden-local/local: expected none, is there"]),
         ],
     );
-    let cel =
-        |text: &str| differences(&format!("object: {{kind: Shoot, name: local}}, cel: [{text:?}]"), &[one.clone()]);
+    let cel = |text: &str| {
+        differences(&format!("object: {{kind: Shoot, name: local}}, cel: [{text:?}]"), std::slice::from_ref(&one))
+    };
     for text in [
         "object.metadata.generation == 2",
         "timestamp(object.metadata.creationTimestamp) < now && start < now",

@@ -86,7 +86,7 @@ impl ExpectationGoal {
                 namespaced: row.namespaced,
             };
             let api = Api::<PartialObject>::of(context, &cluster, resource);
-            let api = namespace.map_or(api.clone(), |namespace| api.within(&cluster, &namespace));
+            let api = namespace.map_or_else(|| api.clone(), |namespace| api.within(&cluster, &namespace));
             let awaited = self.clone();
             Reflector::new(api, ListOptions { label_selector: labels, field_selector: fields })
                 .on_change(move |_| awaited.judged.lock().changes += 1)

@@ -57,7 +57,7 @@ enum Source {
     /// The landscape runs.
     Host(Box<Client>, Remote),
     /// The landscape is stopped, and its directory is held.
-    Own(Log, Option<Held>, Tasks),
+    Own(Log, Option<Box<Held>>, Tasks),
 }
 
 impl fmt::Debug for Past {
@@ -103,7 +103,7 @@ impl Past {
         let now = time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time());
         let tasks = Tasks::new();
         let transport = serve(&facts, &log, now, &tasks)?;
-        Ok(Self { facts, transport, now, source: Source::Own(log, held, tasks) })
+        Ok(Self { facts, transport, now, source: Source::Own(log, held.map(Box::new), tasks) })
     }
 
     /// True if the landscape runs.
